@@ -581,6 +581,120 @@ fn pairs_that_a_file_names_are_left_out() {
     assert_eq!(folder.cpu(&[&mesh[..], &["--exclude", "known.csv"]].concat()), "");
 }
 
+/// Results are lists of ids, and `--exclude` reads the only kind of result that is an input. Text without rows has no
+/// header, hence no columns.
+#[test]
+fn own_results_are_inputs_even_if_empty() {
+    let folder = Folder::new();
+    folder.write("apart.csv", "0,0,0,1,1,1\n5,5,5,6,6,6\n");
+    folder.write("near.csv", "0,0,0,1,1,1\n0,0,0,1,1,1\n");
+    folder.write("far.csv", "9,9,9\n");
+    folder.write("points.obj", "v 0 0 0\nv 0 0 0\nv 0 1 0\n");
+    for ending in ["csv", "npy"] {
+        let file = format!("known.{ending}");
+        let exclude = ["pairs", "near.csv", "--exclude", &file];
+        for (command, rows) in [
+            ("pairs apart.csv", "0,1\n"),
+            ("pairs near.csv", ""),
+            ("query near.csv far.csv", "0,1\n"),
+            ("neighbors far.csv --radius 1", "0,1\n"),
+        ] {
+            let command: Vec<_> = command.split(' ').chain(["-o", &file]).collect();
+            folder.quietly(&command);
+            folder.answers(&exclude, rows, "");
+        }
+        let edges = ["pairs", "points.obj", "--elements", "vertices", "--write-edges", &file];
+        folder.answers(&edges, "0,1\n", "");
+        folder.answers(
+            &["pairs", "points.obj", "--elements", "vertices", "--exclude", &file],
+            "0,1\n",
+            "",
+        );
+        // Other results are not pairs.
+        for command in [
+            "neighbors near3.csv --radius 1 --distances",
+            "query near.csv near.csv --nearest 1",
+            "rays near.csv rays.csv",
+        ] {
+            folder.write("near3.csv", "0,0,0\n0,0,0\n");
+            folder.write("rays.csv", "-1,0.5,0.5,1,0,0,9\n");
+            let command: Vec<_> = command.split(' ').chain(["-o", &file]).collect();
+            folder.quietly(&command);
+            folder.refuses(&exclude, &[&file, "3 columns; use 2 for pairs"]);
+        }
+        for kind in [
+            "uniform",
+            "power-law",
+            "clustered",
+            "planar",
+            "one-cell",
+            "lattice",
+            "points",
+            "rays",
+        ] {
+            for dimensions in ["2", "3"] {
+                let option = ["--count", "9", "--dimensions", dimensions, "-o"];
+                folder.generate(&[&[kind], &option[..], &[&file]].concat());
+                let boxes = format!("boxes.{ending}");
+                folder.generate(&[&["uniform"], &option[..], &[&boxes]].concat());
+                let read = match kind {
+                    "points" => vec!["neighbors", &file, "--radius", "1"],
+                    "rays" => vec!["rays", &boxes, &file],
+                    _ => vec!["pairs", &file],
+                };
+                folder.quietly(&read);
+                if kind != "rays" {
+                    folder.quietly(&["query", &boxes, &file]);
+                }
+            }
+        }
+    }
+    // By way of a pipe.
+    let mut piped = folder.command(&["pairs", "near.csv", "--exclude", "-", "--backend", "cpu", "--quiet"]);
+    let ran = piped.stdin(std::process::Stdio::null()).output().unwrap();
+    assert_eq!(
+        String::from_utf8_lossy(&ran.stdout),
+        "0,1\n",
+        "{}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+
+    folder.write("none.csv", "# none\n\n");
+    folder.answers(&["pairs", "near.csv", "--exclude", "none.csv"], "0,1\n", "");
+    // No command writes these.
+    for name in ["zero.npy", "zero.csv"] {
+        folder.write(name, "");
+    }
+    folder.refuses(
+        &["pairs", "near.csv", "--exclude", "zero.npy"],
+        &["zero.npy: the file is empty"],
+    );
+    for arguments in [
+        vec!["pairs", "zero.csv"],
+        vec!["pairs", "near.csv", "--groups", "zero.csv"],
+        vec!["rays", "near.csv", "zero.csv"],
+        vec!["query", "near.csv", "zero.csv"],
+        vec!["neighbors", "zero.csv", "--radius", "1"],
+    ] {
+        folder.refuses(&arguments, &["zero.csv: the file is empty"]);
+    }
+    let taken = ["pairs", "near.csv", "--exclude", "zero.csv", "-o", "zero.csv"];
+    folder.refuses(&taken, &["this input is also a result file"]);
+
+    folder.write("header.csv", "a,b,c,d,e,f\n");
+    for command in [
+        "pairs header.csv",
+        "neighbors far.csv --radius 1",
+        "query near.csv far.csv",
+        "rays near.csv rays.csv",
+    ] {
+        let command: Vec<_> = command.split(' ').chain(["--snapshot", "step.snapshot"]).collect();
+        folder.quietly(&command);
+        let counts = folder.quietly(&["replay", "step.snapshot"]).stdout;
+        assert!(counts.contains("complete"), "{command:?}: {counts}");
+    }
+}
+
 #[test]
 fn what_is_asked_for_by_name_has_to_exist() {
     let folder = Folder::new();
