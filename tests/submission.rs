@@ -230,7 +230,7 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
         let label = format!("log_{index}");
         for (growth, next) in [
             (Growth::Grow, "a later step has room"),
-            (Growth::Fixed, "raise it or use `Growth::Grow`"),
+            (Growth::Fixed, "raise it, or let outputs grow"),
         ] {
             let label = format!("{label}_{growth:?}");
             let descriptor = BroadPhaseDescriptor {

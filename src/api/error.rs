@@ -1,4 +1,4 @@
-//! Errors of the public interface.
+//! Errors of the public interface. Messages name no item of this crate, since other interfaces show them, too.
 
 use crate::api::types::OutputRows;
 
@@ -131,10 +131,9 @@ pub enum InputError {
         objects: u64,
     },
     /// A buffer would exceed the largest binding of the device.
-    #[error(
-        "{what}: {needed} bytes needed, the device binds at most {limit}: request the device with \
-         GpuBroadPhase::device_descriptor, or step the world in tiles"
-    )]
+    ///
+    /// Request [larger bindings](crate::GpuBroadPhase::device_descriptor), or step the world in tiles.
+    #[error("{what}: {needed} bytes needed, the device binds at most {limit}")]
     BufferTooLarge {
         /// Contents of the buffer.
         what: &'static str,
@@ -153,8 +152,7 @@ pub enum InputError {
     },
     /// An input of a [`Scene`](crate::Scene) is in a device buffer, but the call needs it on the host.
     ///
-    /// Read the buffer back and pass the copy. Instead of a [`DeviceCount`](crate::DeviceCount), pass only that many
-    /// elements.
+    /// Instead of a [`DeviceCount`](crate::DeviceCount), pass only that many elements.
     #[error("the {what} must be on the host: read the buffer back and pass the copy")]
     NotOnHost {
         /// Name of the input.
@@ -193,8 +191,8 @@ pub enum InputError {
         /// Name of the counted elements.
         what: &'static str,
     },
-    /// A buffer of yours lacks the usage `STORAGE`.
-    #[error("the buffer of {what} lacks the usage STORAGE: create it with wgpu::BufferUsages::STORAGE")]
+    /// A buffer of yours lacks the usage [`STORAGE`](wgpu::BufferUsages::STORAGE).
+    #[error("the buffer of {what} lacks the usage STORAGE")]
     Usage {
         /// Name of the input.
         what: &'static str,
@@ -265,10 +263,10 @@ pub enum CreateError {
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
     /// The device was requested with a limit that is too low.
-    #[error(
-        "the device's limit {limit} is {available}, {needed} is required: request the device with \
-         GpuBroadPhase::device_descriptor or required_limits"
-    )]
+    ///
+    /// Use [`device_descriptor`](crate::GpuBroadPhase::device_descriptor) or
+    /// [`required_limits`](crate::GpuBroadPhase::required_limits).
+    #[error("the device's limit {limit} is {available}, {needed} is required")]
     Limit {
         /// Name of the limit in `wgpu::Limits`.
         limit: &'static str,
@@ -281,7 +279,7 @@ pub enum CreateError {
     #[error("the device refused the pipelines: {0}")]
     Device(String),
     /// The device is lost. Browsers do not report this here, but to the device's lost callback.
-    #[error("device lost: create a device and a broad phase again")]
+    #[error("device lost")]
     DeviceLost,
     /// The component was first used on another device, or preparations of two devices were merged.
     #[error("prepared for another device: create one per device")]
@@ -296,7 +294,7 @@ pub enum StepError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// The step lacks an output, because neither its descriptor nor its input requests it.
-    #[error("the step has no {rows:?}: request them in its descriptor or input")]
+    #[error("the step has no {}: request them in its descriptor or input", rows.name())]
     NoOutput {
         /// The missing output.
         rows: OutputRows,
@@ -342,8 +340,8 @@ pub enum StepError {
     Device(String),
     /// The device is lost: this call detected it, or [`mark_lost`](crate::GpuBroadPhase::mark_lost) reported it.
     ///
-    /// Drop the encoder.
-    #[error("device lost: create a device and a broad phase again")]
+    /// Drop the encoder. Create device and broad phase again.
+    #[error("device lost")]
     DeviceLost,
 }
 
@@ -368,8 +366,8 @@ pub enum ReadBackError {
     /// The device refused the last recording. In browsers, possibly an earlier one: see [`StepError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
-    /// The device is lost.
-    #[error("device lost: create a device and a broad phase again")]
+    /// The device is lost. Create it and the broad phase again.
+    #[error("device lost")]
     DeviceLost,
     /// The device did not finish within [`timeout`](crate::OutputOptions::timeout).
     #[error("the device did not finish within {0:?}")]
@@ -391,7 +389,7 @@ pub enum BroadPhaseError {
     /// The CPU engine cannot run the WGSL of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
     ///
     /// Pass the same rule as a function to [`step_scene_where`](crate::BroadPhase::step_scene_where).
-    #[error("the CPU engine cannot run a WGSL pair filter: pass the rule to step_scene_where")]
+    #[error("the CPU engine cannot run a WGSL pair filter")]
     PairFilterOnCpu,
     /// A query was made before any step, or after a failed step.
     #[error("no step to query, or the last one failed: call step first")]
@@ -420,8 +418,8 @@ pub enum BroadPhaseError {
     /// The results could not be read back.
     #[error(transparent)]
     ReadBack(ReadBackError),
-    /// The device is lost.
-    #[error("device lost: create a device and a broad phase again")]
+    /// The device is lost. Create it and the broad phase again.
+    #[error("device lost")]
     DeviceLost,
     /// The driver ends shader loops early ([`Status::CUT`](crate::Status::CUT)), even in the shortest rounds.
     #[error("the driver ends loops of shaders early, however short they are")]

@@ -380,6 +380,17 @@ pub enum OutputRows {
     QueryObjects,
 }
 
+impl OutputRows {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Pairs => "pairs",
+            Self::Hits => "lists of hits",
+            Self::RayCells => "ray cells",
+            Self::QueryObjects => "lists of query results",
+        }
+    }
+}
+
 /// First row of each output on a page: see [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Page {

@@ -23,7 +23,7 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
     let next = if grows {
         "a later step has room"
     } else {
-        "raise it or use `Growth::Grow`"
+        "raise it, or let outputs grow"
     };
     let tables = [
         ("cell entries", counters.entries_needed, counters.entries_capacity),

@@ -12,6 +12,7 @@ mod crowds;
 mod files;
 mod language;
 mod math_types;
+mod messages;
 mod pair_rule;
 mod reference;
 mod serde;

@@ -67,11 +67,8 @@ pub fn main() -> ExitCode {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotWhole) => ExitCode::from(1),
         Err(error) => {
-            let hint = match error.downcast_ref() {
-                Some(BroadPhaseError::NoAdapter { .. }) => "; see `broadphase info`",
-                _ => "",
-            };
-            reporter.warn(format!("{error:#}{hint}").replace(['\n', '\r'], " "));
+            let advice = advice(&cli.command, &error);
+            reporter.warn(format!("{error:#}{advice}").replace(['\n', '\r'], " "));
             ExitCode::from(if is_runtime_failure(&error) { 1 } else { 2 })
         }
     }
@@ -138,6 +135,36 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
     }
 }
 
+fn advice(command: &Command, error: &Error) -> &'static str {
+    let is_of_size = |error: &InputError| {
+        matches!(
+            error,
+            InputError::BufferTooLarge { .. } | InputError::MemoryLimit { .. }
+        )
+    };
+    let is_too_large = match error.downcast_ref() {
+        Some(BroadPhaseError::NoAdapter { .. }) => return "; see `broadphase info`",
+        Some(BroadPhaseError::Input(error) | BroadPhaseError::Descriptor(DescriptorError::NoStepFits(error))) => {
+            is_of_size(error)
+        }
+        Some(
+            BroadPhaseError::NoDevice(_)
+            | BroadPhaseError::Create(_)
+            | BroadPhaseError::Step(_)
+            | BroadPhaseError::ReadBack(_)
+            | BroadPhaseError::DeviceLost
+            | BroadPhaseError::LoopsCut,
+        ) => false,
+        _ => return "",
+    };
+    match (command, is_too_large) {
+        (Command::Verify(_), true) => ": verify a smaller scene",
+        (Command::Verify(_), false) => "",
+        (_, true) => ": use --backend cpu, or omit --backend and --adapter, and the CPU engine takes over",
+        (_, false) => ": use --backend cpu",
+    }
+}
+
 /// Returns true if usage and input were valid: exit status 1.
 fn is_runtime_failure(error: &Error) -> bool {
     if error.is::<Unwritten>() {
@@ -191,6 +218,34 @@ mod tests {
             &Error::msg("full").context(Unwritten("a.csv".to_owned()))
         ));
         assert!(!is_runtime_failure(&Error::msg("a.csv: line 1")));
+    }
+
+    #[test]
+    fn errors_of_the_device_give_advice_for_this_command() {
+        let advice = |arguments: &[&str], error: BroadPhaseError| {
+            let cli = Cli::parse_from_arguments(arguments.iter().map(Into::into)).unwrap_or_else(|_| panic!());
+            advice(&cli.command, &Error::from(error).context("some adapter"))
+        };
+        let too_large = || InputError::BufferTooLarge {
+            what: "objects",
+            needed: 2,
+            limit: 1,
+        };
+        let (needed, limit) = (2, 1);
+        let [pairs, verify] = [["broadphase", "pairs", "a.csv"], ["broadphase", "verify", "a.csv"]];
+        for too_large in [
+            too_large().into(),
+            DescriptorError::NoStepFits(too_large()).into(),
+            InputError::MemoryLimit { needed, limit }.into(),
+        ] {
+            assert!(advice(&pairs, too_large).starts_with(": use --backend cpu, or omit --backend"));
+        }
+        assert_eq!(advice(&verify, too_large().into()), ": verify a smaller scene");
+        assert_eq!(advice(&pairs, BroadPhaseError::DeviceLost), ": use --backend cpu");
+        assert_eq!(advice(&verify, BroadPhaseError::DeviceLost), "");
+        let wanted = String::new();
+        assert!(advice(&verify, BroadPhaseError::NoAdapter { wanted }).contains("broadphase info"));
+        assert_eq!(advice(&pairs, InputError::Radius(-1.0).into()), "");
     }
 
     #[test]

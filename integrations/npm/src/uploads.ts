@@ -129,7 +129,8 @@ export class Uploads {
         }
         const limit = this.#context.device.limits.maxStorageBufferBindingSize;
         if (bytes > limit) {
-            throw new RangeError(`${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`);
+            const text = `${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`;
+            throw new RangeError(`${text}: use cpu: true, or a device with larger requiredLimits`);
         }
         // A buffer that grows gets half as much again, since it will probably grow further.
         const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;

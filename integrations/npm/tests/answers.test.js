@@ -508,7 +508,7 @@ for (const cpu of [false, true]) {
         assert.equal(radius, "RangeError: neighbors.radius is -1, a finite length is needed");
         assert.ok(
             memory.every((error) =>
-                /^RangeError: the step needs \d+ bytes of buffers, the limit is 3000000$/.test(error),
+                /^RangeError: the step needs \d+ bytes of buffers, the limit is 3000000: raise maxBytes$/.test(error),
             ),
             String(memory),
         );

@@ -1,4 +1,4 @@
-use gpu_broad_phase::BroadPhaseError;
+use gpu_broad_phase::{BroadPhaseError, DescriptorError, InputError, ReadBackError};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
@@ -26,8 +26,29 @@ fn whole(error: &dyn std::error::Error) -> String {
     text
 }
 
+fn advice(error: &BroadPhaseError) -> &'static str {
+    match error {
+        BroadPhaseError::Input(error) | BroadPhaseError::Descriptor(DescriptorError::NoStepFits(error)) => {
+            match error {
+                InputError::BufferTooLarge { .. } => ": use backend=\"cpu\" or \"auto\"",
+                InputError::MemoryLimit { .. } => ": raise max_bytes",
+                _ => "",
+            }
+        }
+        BroadPhaseError::ReadBack(ReadBackError::Timeout(_)) => ": raise timeout, or use backend=\"cpu\"",
+        BroadPhaseError::NoAdapter { .. } => ": use backend=\"cpu\" or \"auto\"; adapters() lists GPUs",
+        BroadPhaseError::DeviceLost => ": create another BroadPhase",
+        BroadPhaseError::NoDevice(_)
+        | BroadPhaseError::Create(_)
+        | BroadPhaseError::Step(_)
+        | BroadPhaseError::ReadBack(_)
+        | BroadPhaseError::LoopsCut => ": use backend=\"cpu\"",
+        _ => "",
+    }
+}
+
 pub fn raised(error: BroadPhaseError) -> PyErr {
-    let text = whole(&error);
+    let text = format!("{}{}", whole(&error), advice(&error));
     match error {
         BroadPhaseError::Descriptor(_) | BroadPhaseError::Input(_) => PyValueError::new_err(text),
         BroadPhaseError::TooManyResults { .. } => PyOverflowError::new_err(text),

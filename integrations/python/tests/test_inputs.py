@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -355,10 +356,26 @@ def test_options_that_cannot_work(options: dict[str, Any], error: type[Exception
 
 
 def test_adapters_that_there_are_not() -> None:
-    with pytest.raises(NoAdapterError):
+    advice = r'with the name or index no such adapter: use backend="cpu" or "auto"; adapters\(\) lists GPUs$'
+    with pytest.raises(NoAdapterError, match=advice):
         BroadPhase(backend="gpu", adapter="no such adapter")
-    with pytest.raises(NoAdapterError):
+    with pytest.raises(NoAdapterError, match=advice):
         BroadPhase(adapter="no such adapter")
+
+
+def test_errors_of_the_device_give_advice_for_python(gpu: str) -> None:
+    # Rows of 32 bytes exceed the binding of a software adapter, 128 MiB.
+    boxes = np.zeros((4_200_000, 6), np.float32)
+    boxes[:, :3] = boxes[:, 3:] = 3 * np.arange(len(boxes))[:, None]
+    mine = BroadPhase(backend=gpu)
+    try:
+        mine.step(boxes)
+    except ValueError as error:
+        text = r'^objects: \d+ bytes needed, the device binds at most \d+: use backend="cpu" or "auto"$'
+        assert re.search(text, str(error))
+    assert len(BroadPhase(backend="auto").step(boxes)) == 0
+    with pytest.raises(ValueError, match=r"bytes of buffers, the limit is 4096: raise max_bytes$"):
+        BroadPhase(backend=gpu, max_bytes=4096).step(boxes[:1000])
 
 
 def test_what_a_broad_phase_says_of_itself(backend: str) -> None:

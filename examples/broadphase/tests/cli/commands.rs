@@ -357,6 +357,36 @@ fn without_an_adapter_the_cpu_answers() {
     assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
 }
 
+/// Software adapters bind 128 MiB.
+#[test]
+fn what_a_device_cannot_bind_is_an_error_with_advice_for_the_command_line() {
+    let folder = Folder::new();
+    let rows = (0..4_200_000).map(|index| (2 * index) as f32);
+    let rows = rows.flat_map(|x| [x, 0.0, 0.0, x + 1.0, 1.0, 1.0]);
+    let data: Vec<u8> = rows.flat_map(f32::to_le_bytes).collect();
+    folder.write("boxes.npy", npy(&npy_header("<f4", false, "(4200000, 6)"), &data));
+    let ran = folder.run_on_adapter(&["pairs", "boxes.npy", "--count-only", "--quiet"]);
+    if ran.status == 0 {
+        println!("skipped: no adapter is required, or it binds more");
+        return;
+    }
+    assert_eq!((ran.status, ran.stdout.as_str()), (1, ""), "{}", ran.stderr);
+    assert_eq!(
+        ran.stderr,
+        "broadphase: objects: 134400000 bytes needed, the device binds at most 134217728: use --backend cpu, or omit \
+         --backend and --adapter, and the CPU engine takes over\n"
+    );
+    for advised in [&["--backend", "cpu"][..], &[]] {
+        let ran = folder.run(&[&["pairs", "boxes.npy", "--count-only"], advised].concat());
+        assert_eq!(
+            (ran.status, ran.stdout.as_str()),
+            (0, "0\n"),
+            "{advised:?}: {}",
+            ran.stderr
+        );
+    }
+}
+
 /// Software adapters are slower than the CPU engine.
 #[test]
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! Errors for TypeScript: an `Error` whose name selects the class to throw.
 
-use gpu_broad_phase::{BroadPhaseError, CreateError};
+use gpu_broad_phase::{BroadPhaseError, CreateError, DescriptorError, InputError};
 use wasm_bindgen::JsValue;
 
 #[derive(Clone)]
@@ -22,17 +22,48 @@ impl Failure {
             message: message.into(),
         }
     }
+}
 
-    /// Joins the messages of an error and its sources.
-    fn of(kind: &'static str, error: &dyn std::error::Error) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(inner) = source {
-            message = format!("{message}: {inner}");
-            source = inner.source();
-        }
-        Self { kind, message }
+/// Joins the messages of an error and its sources.
+fn whole(error: &dyn std::error::Error) -> String {
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(inner) = source {
+        message = format!("{message}: {inner}");
+        source = inner.source();
     }
+    message
+}
+
+fn message(error: &BroadPhaseError) -> String {
+    let text = whole(error);
+    match error {
+        BroadPhaseError::Input(error) | BroadPhaseError::Descriptor(DescriptorError::NoStepFits(error)) => {
+            match error {
+                InputError::BufferTooLarge { .. } => {
+                    format!("{text}: use cpu: true, or a device with larger requiredLimits")
+                }
+                InputError::MemoryLimit { .. } => format!("{text}: raise maxBytes"),
+                _ => text,
+            }
+        }
+        BroadPhaseError::Create(CreateError::Limit { limit, .. }) => {
+            let text = text.replace(limit, &camel_case(limit));
+            format!("{text}: request the device with this limit, or use cpu: true")
+        }
+        BroadPhaseError::DeviceLost => format!("{text}: create another broad phase"),
+        _ => text,
+    }
+}
+
+/// WebGPU's name of a limit of wgpu.
+fn camel_case(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |name, word| {
+        let (initial, rest) = word.split_at(word.len().min(1));
+        name + &initial.to_uppercase() + rest
+    })
 }
 
 impl<E: Into<BroadPhaseError>> From<E> for Failure {
@@ -47,7 +78,7 @@ impl<E: Into<BroadPhaseError>> From<E> for Failure {
             }
             _ => Self::OTHER,
         };
-        Self::of(kind, &error)
+        Self::new(kind, message(&error))
     }
 }
 

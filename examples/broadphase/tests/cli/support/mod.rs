@@ -11,10 +11,14 @@ pub struct Ran {
 
 impl From<Output> for Ran {
     fn from(output: Output) -> Self {
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        for name in ["::", "BroadPhase", "Growth", "Capacities", "step_scene"] {
+            assert!(!stderr.contains(name), "{name} in {stderr}");
+        }
         Self {
             status: output.status.code().expect("an exit status"),
             stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
+            stderr,
         }
     }
 }
