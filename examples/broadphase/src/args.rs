@@ -104,7 +104,7 @@ pub struct RaysArgs {
     pub scene: SceneArgs,
     /// Rays, as a text table or array: origin, direction, t_max (7 columns, in 2D 5). Without t_max (6, in 2D 4), rays
     /// are infinite. A ray with a NaN or infinite direction is invalid. A negative t_max hits nothing; a zero direction
-    /// hits the boxes at the origin.
+    /// hits the boxes at the origin. Begin rays near the scene: hits are exact up to 2^-21 of the distance.
     pub rays: PathBuf,
     #[command(flatten)]
     pub columns: RayColumnArgs,

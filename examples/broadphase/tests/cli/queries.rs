@@ -265,6 +265,25 @@ fn counts_are_those_of_the_rows() {
     );
 }
 
+/// The far ray misses the first box: it leaves y <= 1 at t = 999999.75.
+#[test]
+fn rays_that_begin_near_the_scene_do_not_hit_what_far_ones_narrowly_miss() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n9,9,9,13,13,13\n");
+    for (ray, expected) in [
+        ("-1000000,-999998.75,-1000000,1,1,1\n", "0,0,1000000\n"),
+        ("-10,-8.75,-10,1,1,1\n", "0,1,19\n"),
+    ] {
+        folder.write("ray.csv", ray);
+        for scheme in SCHEMES {
+            let arguments = [&["rays", "boxes.csv", "ray.csv"], scheme].concat();
+            assert_eq!(folder.cpu(&arguments), expected, "{arguments:?}");
+        }
+        let ran = folder.run_on_adapter(&["rays", "boxes.csv", "ray.csv"]);
+        assert_eq!(ran.stdout, expected, "{}", ran.stderr);
+    }
+}
+
 #[test]
 fn rays_tell_whether_they_hit_anything() {
     let folder = Folder::new();

@@ -301,8 +301,9 @@ class BroadPhase:
         """Finds the boxes of the last step that each ray hits.
 
         A ray consists of the points ``origin + t * direction`` for ``t_min <= t <= t_max``. Numbers are rounded to
-        float32. Every hit is found. A box that a ray misses by less than the rounding may also count as hit, equally on
-        every backend.
+        float32. Every hit is found. A box missed by 2^-21 of the distance may also count as hit, equally on every
+        backend: from 1e6 away, 30 % of rays found a wrong closest unit box (4 % with a plain float32 slab test), from
+        1e5 4 % (0.3 %), so begin rays near the boxes.
 
         Parameters
         ----------
