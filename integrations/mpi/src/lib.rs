@@ -6,6 +6,9 @@
 //! rank's device. Together, results equal those of the undivided world, each pair on one rank. [`Ranks::closest_hits`],
 //! [`Ranks::query`], [`Ranks::nearest`] and [`Ranks::neighbors`] search all ranks.
 //!
+//! Boxes are `f32`. For `f64` coordinates far from zero, all ranks measure from one
+//! [`LocalOrigin`](gpu_broad_phase::LocalOrigin), which they choose from a [`common_sample`].
+//!
 //! [`Processes`] are the ranks of an MPI communicator, and [`run`] starts MPI. [`Threads`] are ranks in one process,
 //! for tests and to count the traffic of a thousand ranks.
 //!
@@ -50,6 +53,7 @@ mod processes;
 mod queries;
 mod ranks;
 mod rays;
+mod sample;
 mod step;
 mod threads;
 mod traffic;
@@ -65,6 +69,7 @@ pub use processes::Processes;
 pub use queries::Near;
 pub use ranks::{Ranks, RanksDescriptor};
 pub use rays::{Cast, Hit};
+pub use sample::common_sample;
 pub use step::StepPairs;
 pub use threads::Threads;
 pub use traffic::{Stage, Traffic};
