@@ -9,6 +9,11 @@ use wgpu::Backends;
 ///
 /// Start it with mpirun. Each rank reads a slice of the files and uses a GPU of its machine, or the CPU. Results go to
 /// one NPY file, with the same rows on any number of ranks.
+///
+/// Files have type <f4 or <f8. If f32 does not hold all coordinates and directions, all ranks measure coordinates from
+/// a point near the boxes and round outward. No pair, hit or result is lost then. Those that miss by less than the
+/// rounding may be added, and nearest boxes may change places by as much. A warning states the rounding if it is coarse
+/// beside the boxes.
 #[derive(Parser)]
 #[command(version)]
 pub struct Cli {
@@ -32,11 +37,11 @@ pub enum Command {
 
 #[derive(Args)]
 pub struct PairsArgs {
-    /// File of boxes: mins, then maxes, in 6 columns, or 4 in 2D. Type <f4, or <f8, which is rounded outward.
+    /// File of boxes: mins, then maxes, in 6 columns, or 4 in 2D.
     pub boxes: PathBuf,
     /// Distance by which every box grows on each side.
     #[arg(long, default_value_t = 0.0)]
-    pub margin: f32,
+    pub margin: f64,
     /// Output file.
     #[arg(short, long)]
     pub output: PathBuf,
@@ -72,7 +77,7 @@ pub struct QueryArgs {
     pub queries: PathBuf,
     /// Largest distance from the query box. Default: 0, or unlimited with --nearest.
     #[arg(long, allow_negative_numbers = true)]
-    pub radius: Option<f32>,
+    pub radius: Option<f64>,
     /// Finds this number of nearest boxes per query, as rows `query,object,distance`.
     #[arg(long)]
     pub nearest: Option<u32>,
@@ -84,13 +89,16 @@ pub struct QueryArgs {
 #[derive(Args)]
 pub struct NeighborsArgs {
     /// File of points, in 3 columns, or 2 in 2D.
+    ///
+    /// If f32 holds all coordinates, distances are computed in f32, and radius and period are rounded to f32.
+    /// Otherwise, all are used in f64, as written.
     pub points: PathBuf,
     /// Largest distance between two points.
     #[arg(long, allow_negative_numbers = true)]
-    pub radius: f32,
+    pub radius: f64,
     /// Period of all axes, or one period per axis.
     #[arg(long, value_delimiter = ',')]
-    pub period: Vec<f32>,
+    pub period: Vec<f64>,
     /// Lists each pair twice, in both directions.
     #[arg(long)]
     pub full: bool,
@@ -151,6 +159,16 @@ impl EngineArgs {
             SchemeName::Adaptive => Scheme::Adaptive {
                 min_scale: self.cell_size,
             },
+        }
+    }
+
+    /// Length of which a local origin is a multiple.
+    pub fn cell(&self) -> Option<f64> {
+        let size = f64::from(self.cell_size);
+        match self.scheme {
+            SchemeName::Hierarchical => None,
+            SchemeName::Uniform => Some(size),
+            SchemeName::Adaptive => Some(size.log2().ceil().exp2()),
         }
     }
 }

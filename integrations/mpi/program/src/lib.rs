@@ -3,8 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod near;
 mod read;
 mod report;
+mod route;
 mod run;
 mod write;
 

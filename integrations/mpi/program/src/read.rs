@@ -3,6 +3,7 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::ops::Range;
 use std::path::Path;
 
+use gpu_broad_phase::LocalOrigin;
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 
 /// Most bytes of a header. Typical ones take about 80.
@@ -155,35 +156,30 @@ impl Slice {
         }
     }
 
-    /// Number of axes of rows with `vectors` vectors and `more` other numbers.
-    pub const fn axes(&self, vectors: usize, more: usize) -> usize {
-        (self.columns - more) / vectors
-    }
-
-    pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[f64]> {
         self.values.chunks_exact(self.columns)
     }
-}
 
-pub fn down(value: f64) -> f32 {
-    let near = value as f32;
-    if f64::from(near) > value {
-        near.next_down()
-    } else {
-        near
+    /// Returns true if `f32` holds the numbers in the first `columns` columns.
+    pub fn is_exact(&self, columns: usize) -> bool {
+        let mut numbers = self.rows().flat_map(|row| &row[..columns]);
+        numbers.all(|&number| LocalOrigin::is_exact(number))
     }
 }
 
+/// Rounds to the smallest `f32` that is not below `value`.
 pub fn up(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) < value { near.next_up() } else { near }
 }
 
-/// Rounds the values. Missing axes are 0.
-pub fn vector(values: &[f64], round: fn(f64) -> f32) -> [f32; 3] {
-    let mut vector = [0.0; 3];
-    for (to, &value) in vector.iter_mut().zip(values) {
-        *to = round(value);
-    }
-    vector
+/// Missing axes are 0.
+pub fn vector(values: &[f64]) -> [f64; 3] {
+    std::array::from_fn(|axis| values.get(axis).copied().unwrap_or(0.0))
+}
+
+/// Corners of a row of mins, then maxes.
+pub fn corners(row: &[f64]) -> [[f64; 3]; 2] {
+    let (min, max) = row.split_at(row.len() / 2);
+    [vector(min), vector(max)]
 }

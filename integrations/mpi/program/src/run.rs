@@ -1,11 +1,15 @@
 use std::path::Path;
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Query, Ray};
-use gpu_broad_phase_mpi::{Communicator, Hit, Objects, Owned, RankError, Ranks, RanksDescriptor, Rows, agreed};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, LocalOrigin, Query, Ray, SweptRay};
+use gpu_broad_phase_mpi::{
+    Cast, Communicator, Hit, Objects, Owned, RankError, Ranks, RanksDescriptor, Rows, agreed, common_sample,
+};
 
 use crate::args::{Cli, Command, Mode, NeighborsArgs, PairsArgs, QueryArgs, RaysArgs};
-use crate::read::{Check, Slice, box_fault, down, point_fault, ray_fault, rows_of, slice, up, vector};
+use crate::near::{Near, near_in_order};
+use crate::read::{Check, Slice, box_fault, corners, point_fault, ray_fault, slice, up, vector};
 use crate::report::Report;
+use crate::route::in_order;
 use crate::write::Output;
 
 struct Run<'a, C: Communicator> {
@@ -57,13 +61,39 @@ impl<C: Communicator> Run<'_, C> {
         agreed(ranks, checked)
     }
 
-    fn boxes(&self, path: &Path) -> Result<Input, RankError> {
-        let slice = self.slice(path, &[4, 6], box_fault)?;
-        let axes = slice.axes(2, 0);
-        let boxes = slice
-            .rows()
-            .map(|row| Aabb::new(vector(&row[..axes], down), vector(&row[axes..], up)));
-        Ok(input(&slice, axes, boxes.collect()))
+    /// Returns true if `own` is true on all ranks. Collective.
+    fn all(&self, own: bool) -> bool {
+        let mut others = [u64::from(!own)];
+        self.communicator().sum(&mut others);
+        others == [0]
+    }
+
+    /// Chooses the same conversion on all ranks. `is_exact` is true if `f32` holds all numbers of this rank.
+    /// Collective.
+    fn conversion(&self, is_exact: bool, boxes: &Slice) -> Conversion {
+        if self.all(is_exact) {
+            return Conversion {
+                origin: LocalOrigin::default(),
+                is_exact: true,
+            };
+        }
+        let ranks = self.communicator();
+        let sample = common_sample(ranks, boxes.rows().map(corners));
+        let origin = LocalOrigin::for_boxes(sample.iter().copied(), self.cli.engine.cell());
+        if ranks.rank() == 0
+            && !self.cli.engine.quiet
+            && let Some([step, side]) = origin.coarse_step(sample)
+        {
+            let [step, side] = [step, side].map(|length| length as f32);
+            eprintln!(
+                "broadphase-mpi: warning: coordinates are rounded outward by up to {step:?}, and the median box is \
+                 {side:?} long; boxes, rays and queries that miss each other by less may be found"
+            );
+        }
+        Conversion {
+            origin,
+            is_exact: false,
+        }
     }
 
     fn begin(&mut self, input: &mut Input, descriptor: BroadPhaseDescriptor<'static>) -> Result<Ranks<C>, RankError> {
@@ -112,11 +142,13 @@ impl<C: Communicator> Run<'_, C> {
 
     fn pairs(&mut self, args: &PairsArgs) -> Result<(), RankError> {
         let output = Output::open(self.communicator(), &args.output, &[&args.boxes])?;
-        let mut input = self.boxes(&args.boxes)?;
+        let slice = self.slice(&args.boxes, &[4, 6], box_fault)?;
+        let conversion = self.conversion(slice.is_exact(slice.columns), &slice);
+        let mut input = conversion.boxes(slice);
         let mut ranks = self.begin(
             &mut input,
             BroadPhaseDescriptor {
-                margin: args.margin,
+                margin: conversion.length(args.margin),
                 ..Default::default()
             },
         )?;
@@ -129,26 +161,39 @@ impl<C: Communicator> Run<'_, C> {
 
     fn rays(&mut self, args: &RaysArgs) -> Result<(), RankError> {
         let output = Output::open(self.communicator(), &args.output, &[&args.boxes, &args.rays])?;
-        let mut input = self.boxes(&args.boxes)?;
-        let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
+        let boxes = self.slice(&args.boxes, &[4, 6], box_fault)?;
+        let axes = boxes.columns / 2;
         let slice = self.slice(&args.rays, &[2 * axes + 1], ray_fault)?;
-        let near = |value: f64| value as f32;
-        let rays: Vec<_> = slice
-            .rows()
-            .map(|row| {
-                Ray::new(
-                    vector(&row[..axes], near),
-                    vector(&row[axes..2 * axes], near),
-                    near(row[2 * axes]),
-                )
-            })
-            .collect();
+        let is_exact = boxes.is_exact(boxes.columns) && slice.is_exact(2 * axes);
+        let conversion = self.conversion(is_exact, &boxes);
+        let input = conversion.boxes(boxes);
+        let rays = slice.rows().map(|row| {
+            let (origin, direction) = (vector(&row[..axes]), vector(&row[axes..2 * axes]));
+            conversion.origin.swept_ray(origin, direction, row[2 * axes])
+        });
+        if conversion.is_exact {
+            let rays: Vec<Ray> = rays.map(|swept| swept.ray).collect();
+            self.cast(args.mode, output, input, slice.first, &rays)
+        } else {
+            let rays: Vec<SweptRay> = rays.collect();
+            self.cast(args.mode, output, input, slice.first, &rays)
+        }
+    }
+
+    fn cast<R: Cast>(
+        &mut self,
+        mode: Mode,
+        output: Output,
+        mut input: Input,
+        first: u64,
+        rays: &[R],
+    ) -> Result<(), RankError> {
         let mut ranks = self.begin(&mut input, no_pairs())?;
         self.step(&mut ranks, &input)?;
-        let ray = |at: usize| slice.first + at as u64;
-        let rows = match args.mode {
+        let ray = |at: usize| first + at as u64;
+        let rows = match mode {
             Mode::Closest => {
-                let hits = ranks.closest_hits(&rays)?;
+                let hits = ranks.closest_hits(rays)?;
                 let row = |(at, hit): (usize, &Option<Hit>)| {
                     let [object, t] = hit.map_or([-1.0, f64::INFINITY], |hit| [hit.id as f64, hit.t.into()]);
                     [ray(at) as f64, object, t]
@@ -157,7 +202,7 @@ impl<C: Communicator> Run<'_, C> {
                 output.write(ranks.communicator(), "<f8", 3, &rows)?
             }
             Mode::Any => {
-                let hits = ranks.any_hits(&rays)?;
+                let hits = ranks.any_hits(rays)?;
                 let rows: Vec<_> = hits
                     .iter()
                     .enumerate()
@@ -166,7 +211,7 @@ impl<C: Communicator> Run<'_, C> {
                 output.write(ranks.communicator(), "<u8", 2, &rows)?
             }
             Mode::All => {
-                let hits = ranks.all_hits(&rays)?;
+                let hits = ranks.all_hits(rays)?;
                 let rows: Vec<_> = each_row(&hits)
                     .flat_map(|(at, hit)| [ray(at) as f64, hit.id as f64, hit.t.into()])
                     .collect();
@@ -180,24 +225,20 @@ impl<C: Communicator> Run<'_, C> {
 
     fn query(&mut self, args: &QueryArgs) -> Result<(), RankError> {
         let output = Output::open(self.communicator(), &args.output, &[&args.boxes, &args.queries])?;
-        let mut input = self.boxes(&args.boxes)?;
-        let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
-        let slice = self.slice(&args.queries, &[2 * axes], box_fault)?;
+        let boxes = self.slice(&args.boxes, &[4, 6], box_fault)?;
+        let slice = self.slice(&args.queries, &[boxes.columns], box_fault)?;
+        self.check_radius(args.radius.unwrap_or(0.0))?;
+        let is_exact = boxes.is_exact(boxes.columns) && slice.is_exact(slice.columns);
+        let conversion = self.conversion(is_exact, &boxes);
+        let mut input = conversion.boxes(boxes);
         // Without `--radius`, `--nearest` has no distance limit.
-        let radius = args
-            .radius
-            .unwrap_or(if args.nearest.is_some() { f32::MAX } else { 0.0 });
-        let checked = if radius >= 0.0 {
-            Ok(())
-        } else {
-            Err(format!("--radius is {radius}"))
-        };
-        agreed(self.communicator(), checked)?;
+        let unlimited = if args.nearest.is_some() { f32::MAX } else { 0.0 };
+        let radius = args.radius.map_or(unlimited, |radius| conversion.distance(radius));
         let queries: Vec<_> = slice
             .rows()
             .map(|row| Query {
                 radius,
-                ..Query::overlaps(Aabb::new(vector(&row[..axes], down), vector(&row[axes..], up)))
+                ..Query::overlaps(conversion.aabb(row))
             })
             .collect();
         let mut ranks = self.begin(&mut input, no_pairs())?;
@@ -228,9 +269,6 @@ impl<C: Communicator> Run<'_, C> {
         let output = Output::open(self.communicator(), &args.output, &[&args.points])?;
         let slice = self.slice(&args.points, &[2, 3], point_fault)?;
         let axes = slice.columns;
-        let near = |value: f64| value as f32;
-        let points = slice.rows().map(|row| Aabb::point(vector(row, near)));
-        let mut input = input(&slice, axes, points.collect());
         let mut periods = [0.0; 3];
         let given = match *args.period {
             [] => Ok(()),
@@ -245,15 +283,121 @@ impl<C: Communicator> Run<'_, C> {
             ref each => Err(format!("--period has {} numbers, the points are {axes}D", each.len())),
         };
         agreed(self.communicator(), given)?;
-        let mut ranks = self.begin(&mut input, BroadPhaseDescriptor { periods, ..no_pairs() })?;
-        let found = ranks.neighbors(&input.owned, args.radius, !args.full)?;
+        self.check_radius(args.radius)?;
+        let (ranks, rows) = if self.all(slice.is_exact(axes)) {
+            let single = |row: &[f64]| Aabb::point(vector(row).map(|coordinate| coordinate as f32));
+            let mut input = input(&slice, axes, slice.rows().map(single).collect());
+            let mut ranks = self.begin(&mut input, within(periods))?;
+            let rows = self.candidates(&mut ranks, &input, args.radius as f32, !args.full)?;
+            let rows = in_order(ranks.communicator(), rows, input.rows);
+            (ranks, rows)
+        } else {
+            let near = Near::choose(
+                self.communicator(),
+                &slice,
+                periods,
+                args.radius,
+                self.cli.engine.cell(),
+            );
+            let mut input = input(&slice, axes, slice.rows().map(|row| near.aabb(row)).collect());
+            let mut ranks = self.begin(&mut input, within(periods))?;
+            let mut rows = self.candidates(&mut ranks, &input, near.candidate_radius(), !args.full)?;
+            self.candidates_of_far_points(&mut ranks, &slice, &near, !args.full, &mut rows)?;
+            let rows = near_in_order(ranks.communicator(), &rows, &slice, &near);
+            (ranks, rows)
+        };
+        let rows = output.write(ranks.communicator(), "<u8", 2, rows.as_flattened())?;
+        self.end(&ranks, "pairs", rows);
+        Ok(())
+    }
+
+    fn check_radius(&self, radius: f64) -> Result<(), RankError> {
+        let checked = if radius >= 0.0 {
+            Ok(())
+        } else {
+            Err(format!("--radius is {radius}"))
+        };
+        agreed(self.communicator(), checked)
+    }
+
+    fn candidates(
+        &mut self,
+        ranks: &mut Ranks<C>,
+        input: &Input,
+        radius: f32,
+        half: bool,
+    ) -> Result<Vec<[u64; 2]>, RankError> {
+        let found = ranks.neighbors(&input.owned, radius, half)?;
         self.report.add("neighbors", &ranks.stages());
         let ids = &input.owned.moving.ids;
-        let rows = each_row(&found).map(|(at, &id)| [ids[at], id]).collect();
-        let rows = in_order(ranks.communicator(), rows, input.rows);
-        let rows = output.write(ranks.communicator(), "<u8", 2, rows.as_flattened())?;
-        self.end(&ranks, "rows", rows);
+        Ok(each_row(&found).map(|(at, &id)| [ids[at], id]).collect())
+    }
+
+    /// Adds the candidates of points that rounding moves too far for [`candidates`](Self::candidates).
+    fn candidates_of_far_points(
+        &mut self,
+        ranks: &mut Ranks<C>,
+        slice: &Slice,
+        near: &Near,
+        half: bool,
+        rows: &mut Vec<[u64; 2]>,
+    ) -> Result<(), RankError> {
+        let far = (slice.first..).zip(slice.rows()).filter(|(_, row)| near.is_far(row));
+        let (ids, queries): (Vec<u64>, Vec<Query>) = far.map(|(id, row)| (id, near.query(row))).unzip();
+        let mut count = [ids.len() as u64];
+        ranks.communicator().sum(&mut count);
+        if count == [0] {
+            return Ok(());
+        }
+        let found = ranks.query(&queries)?;
+        self.report.add("far points", &ranks.stages());
+        for (at, &other) in each_row(&found).filter(|&(at, &other)| ids[at] != other) {
+            let id = ids[at];
+            rows.push([id.min(other), id.max(other)]);
+            if !half {
+                rows.push([id.max(other), id.min(other)]);
+            }
+        }
         Ok(())
+    }
+}
+
+/// Conversion of the files' numbers to `f32`.
+struct Conversion {
+    origin: LocalOrigin,
+    /// True if `f32` holds the coordinates and directions of all files. Lengths are then rounded to nearest.
+    is_exact: bool,
+}
+
+impl Conversion {
+    fn aabb(&self, row: &[f64]) -> Aabb {
+        let [min, max] = corners(row);
+        self.origin.aabb(min, max)
+    }
+
+    fn boxes(&self, slice: Slice) -> Input {
+        let boxes = slice.rows().map(|row| self.aabb(row)).collect();
+        input(&slice, slice.columns / 2, boxes)
+    }
+
+    fn length(&self, length: f64) -> f32 {
+        if self.is_exact { length as f32 } else { up(length) }
+    }
+
+    /// Devices measure distances within 4 ulps.
+    fn distance(&self, distance: f64) -> f32 {
+        if self.is_exact {
+            distance as f32
+        } else {
+            up(distance * (1.0 + 4.0 * f64::from(f32::EPSILON)))
+        }
+    }
+}
+
+fn within(periods: [f64; 3]) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        periods: periods.map(|period| period as f32),
+        ..no_pairs()
     }
 }
 
@@ -286,25 +430,4 @@ fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
 fn each_row<T: Copy>(lists: &Rows<T>) -> impl Iterator<Item = (usize, &T)> {
     let count = lists.offsets.len() - 1;
     (0..count).flat_map(|list| lists.of(list).iter().map(move |row| (list, row)))
-}
-
-/// Sorts rows across ranks. A rank gets the rows whose first number is in its share of `0..count`.
-fn in_order<C: Communicator>(ranks: &C, rows: Vec<[u64; 2]>, count: u64) -> Vec<[u64; 2]> {
-    let ends: Vec<_> = (0..ranks.size())
-        .map(|rank| rows_of(count, rank, ranks.size()).end)
-        .collect();
-    let mut shares = vec![Vec::new(); ranks.size()];
-    for row in rows {
-        shares[ends.partition_point(|&end| end <= row[0])].push(row);
-    }
-    let given = shares.into_iter().enumerate().filter(|(_, rows)| !rows.is_empty());
-    let messages = given
-        .map(|(to, rows)| (to, bytemuck::cast_slice(&rows).to_vec()))
-        .collect();
-    let mut rows: Vec<[u64; 2]> = Vec::new();
-    for (_, message) in ranks.exchange(messages) {
-        rows.extend(bytemuck::pod_collect_to_vec::<u8, [u64; 2]>(&message));
-    }
-    rows.sort_unstable();
-    rows
 }

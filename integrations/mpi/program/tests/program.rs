@@ -29,8 +29,12 @@ fn numbers(seed: u64) -> impl Iterator<Item = f32> {
 }
 
 fn npy(path: &Path, columns: usize, values: &[f32]) {
+    npy_of(path, "<f4", columns, values);
+}
+
+fn npy_of<T: bytemuck::Pod>(path: &Path, kind: &str, columns: usize, values: &[T]) {
     let shape = format!("({}, {columns})", values.len() / columns);
-    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    let header = format!("{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}");
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     file.extend(format!("{header:<117}\n").bytes());
     assert_eq!(file.len(), 128);
@@ -283,4 +287,251 @@ fn an_output_that_is_an_input_is_refused_by_path_and_by_link() {
     }
     let done = run(3, &["pairs", &at("symbolic.npy"), "-o", &at("pairs.npy")]);
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Random numbers of 48 bits.
+fn doubles(seed: u64) -> impl FnMut() -> f64 {
+    let mut numbers = numbers(seed);
+    move || {
+        let [high, low] = [0; 2].map(|_| f64::from(numbers.next().unwrap()));
+        high + low * (-24f64).exp2()
+    }
+}
+
+/// Runs the command on 1 and 3 ranks. Returns the rows, which are equal, and the messages.
+fn rows<T: bytemuck::Pod>(command: &[&str], output: &str) -> (Vec<T>, String) {
+    let mut found: Vec<(Vec<u8>, String)> = Vec::new();
+    for ranks in [1, 3] {
+        let done = run(ranks, &[command, &["-o", output]].concat());
+        let told = String::from_utf8_lossy(&done.stderr).into_owned();
+        assert!(done.status.success(), "{command:?} on {ranks} ranks: {told}");
+        found.push((fs::read(output).unwrap(), told));
+    }
+    assert!(found[0].0 == found[1].0, "{command:?}");
+    let (file, told) = found.remove(1);
+    (bytemuck::pod_collect_to_vec(&file[128..]), told)
+}
+
+#[test]
+fn doubles_far_from_zero_give_the_answers_of_doubles() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut next = doubles(66);
+    let corner = [500_000.0, 4_500_000.0, 100.0];
+    let mut place = || [0, 1, 2].map(|axis| corner[axis] + [20.0, 20.0, 6.0][axis] * next());
+    let boxes: Vec<[[f64; 3]; 2]> = (0..2000)
+        .map(|_| place())
+        .map(|low| [low, low.map(|low| low + 0.1)])
+        .collect();
+    let places: Vec<[f64; 3]> = (0..500).map(|_| place()).collect();
+    let middles = boxes.iter().map(|[low, _]| low.map(|low| low + 0.05));
+    let aimed: Vec<f64> = middles
+        .flat_map(|middle| {
+            let from = [0, 1, 2].map(|axis| corner[axis] + 100.0 * next() - 50.0);
+            let way = [0, 1, 2].map(|axis| middle[axis] - from[axis]);
+            [&from[..], &way, &[1.1]].concat()
+        })
+        .collect();
+    let down: Vec<f64> = places
+        .iter()
+        .flat_map(|place| [place[0], place[1], 150.0, 0.0, 0.0, -1.0, f64::INFINITY])
+        .collect();
+    let points: Vec<_> = places.iter().flat_map(|&place| [place, place].concat()).collect();
+    npy_of(
+        Path::new(&at("boxes.npy")),
+        "<f8",
+        6,
+        boxes.as_flattened().as_flattened(),
+    );
+    npy_of(Path::new(&at("aimed.npy")), "<f8", 7, &aimed);
+    npy_of(Path::new(&at("down.npy")), "<f8", 7, &down);
+    npy_of(Path::new(&at("points.npy")), "<f8", 6, &points);
+    let [file, aimed, down, points] = ["boxes", "aimed", "down", "points"].map(|name| at(&format!("{name}.npy")));
+    let output = at("result.npy");
+
+    let meet =
+        |a: &[[f64; 3]; 2], b: &[[f64; 3]; 2]| (0..3).all(|axis| a[0][axis] <= b[1][axis] && b[0][axis] <= a[1][axis]);
+    let mut expected = Vec::new();
+    for a in 0..boxes.len() {
+        for b in a + 1..boxes.len() {
+            if meet(&boxes[a], &boxes[b]) {
+                expected.extend([a as u64, b as u64]);
+            }
+        }
+    }
+    assert!((6..40).contains(&expected.len()), "{expected:?}");
+    for scheme in ["hierarchical", "uniform", "adaptive"] {
+        let command = ["pairs", &file, "--scheme", scheme, "--cell-size", "0.3"];
+        let (pairs, told) = rows::<u64>(&command, &output);
+        assert_eq!(pairs, expected, "{scheme}");
+        assert!(!told.contains("warning"), "{told}");
+    }
+
+    let (hits, _) = rows::<f64>(&["rays", &file, &down], &output);
+    for (place, hit) in places.iter().zip(hits.chunks(3)) {
+        let passed = (0..)
+            .zip(&boxes)
+            .filter(|(_, [low, high])| (0..2).all(|axis| low[axis] <= place[axis] && place[axis] <= high[axis]));
+        let highest = passed.max_by(|(_, a), (_, b)| a[1][2].total_cmp(&b[1][2]));
+        let (object, t) = highest.map_or((-1.0, f64::INFINITY), |(id, bounds)| {
+            (f64::from(id), 150.0 - bounds[1][2])
+        });
+        assert_eq!(hit[1], object, "{place:?}");
+        assert!(t == hit[2] || (t - hit[2]).abs() < 1e-4, "{t} {hit:?}");
+    }
+    let (any, _) = rows::<u64>(&["rays", &file, &aimed, "--mode", "any"], &output);
+    assert!(any.len() == 4000 && any.chunks(2).all(|row| row[1] == 1));
+    let (near, _) = rows::<f64>(&["query", &file, &points, "--nearest", "1"], &output);
+    for (place, near) in places.iter().zip(near.chunks(3)) {
+        let distance = |[low, high]: &[[f64; 3]; 2]| {
+            let away = |axis: usize| (low[axis] - place[axis]).max(place[axis] - high[axis]).max(0.0);
+            (0..3).map(|axis| away(axis).powi(2)).sum::<f64>().sqrt()
+        };
+        let (nearest, least) = (0..)
+            .zip(boxes.iter().map(distance))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .unwrap();
+        assert!(
+            near[1] == f64::from(nearest) && (near[2] - least).abs() < 1e-5,
+            "{place:?}: {near:?}"
+        );
+    }
+
+    // Integers that f32 does not hold, 1 apart.
+    npy_of(
+        Path::new(&at("integers.npy")),
+        "<f8",
+        4,
+        &[
+            16_777_216.0,
+            0.0,
+            16_777_216.0,
+            1.0,
+            16_777_217.0,
+            0.0,
+            16_777_217.0,
+            1.0,
+        ],
+    );
+    let (pairs, _) = rows::<u64>(&["pairs", &at("integers.npy")], &output);
+    assert_eq!(pairs, []);
+}
+
+#[test]
+fn doubles_that_singles_hold_give_the_file_of_singles() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    // Far from zero, where an origin would help numbers that f32 does not hold.
+    let far = |values: Vec<f32>| values.iter().map(|value| 3e6 + value.round()).collect::<Vec<f32>>();
+    let rays: Vec<_> = boxes(350).chunks(6).flat_map(|row| [row, &[2.0]].concat()).collect();
+    let files = [
+        ("boxes", 6, far(boxes(400))),
+        ("queries", 6, far(boxes(50))),
+        ("rays", 7, far(rays)),
+        ("points", 2, far(boxes(400)[..500].to_vec())),
+    ];
+    for (name, columns, values) in &files {
+        npy(Path::new(&at(&format!("{name}4.npy"))), *columns, values);
+        let doubles: Vec<_> = values.iter().map(|&value| f64::from(value)).collect();
+        npy_of(Path::new(&at(&format!("{name}8.npy"))), "<f8", *columns, &doubles);
+    }
+    let commands: [&[&str]; 5] = [
+        &["pairs", "boxes", "--margin", "0.3"],
+        &["rays", "boxes", "rays", "--mode", "all"],
+        &["query", "boxes", "queries", "--radius", "0.7"],
+        &["query", "boxes", "queries", "--nearest", "3"],
+        &["neighbors", "points", "--radius", "1.4", "--period", "7.3"],
+    ];
+    for command in commands {
+        let [single, double] = [4, 8].map(|bytes| {
+            let named = |word: &&str| match files.iter().any(|(name, ..)| name == word) {
+                true => at(&format!("{word}{bytes}.npy")),
+                false => (*word).to_owned(),
+            };
+            let words: Vec<_> = command[1..].iter().map(named).collect();
+            let words: Vec<_> = [command[0]]
+                .into_iter()
+                .chain(words.iter().map(String::as_str))
+                .collect();
+            rows::<u64>(&words, &at("result.npy")).0
+        });
+        assert!(single == double && !single.is_empty(), "{command:?}");
+    }
+}
+
+#[test]
+fn coarse_rounding_is_a_warning_that_quiet_silences() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut next = doubles(9);
+    let boxes: Vec<f64> = (0..300)
+        .flat_map(|_| {
+            let low = [next(), next()].map(|part| 1e7 * part);
+            [low[0], low[1], low[0] + 0.1, low[1] + 0.1]
+        })
+        .collect();
+    npy_of(Path::new(&at("boxes.npy")), "<f8", 4, &boxes);
+    let command = ["pairs", &at("boxes.npy")];
+    let (_, told) = rows::<u64>(&command, &at("result.npy"));
+    let warnings = told.lines().filter(|line| line.contains("warning"));
+    assert_eq!(warnings.count(), 1, "{told}");
+    assert!(told.contains("up to 1.0,") && told.contains("is 0.1 long"), "{told}");
+    let (_, told) = rows::<u64>(&[&command[..], &["--quiet"]].concat(), &at("result.npy"));
+    assert!(!told.contains("warning"), "{told}");
+}
+
+#[test]
+fn neighbors_among_doubles_are_those_of_doubles() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut next = doubles(3);
+    // A grid of step 0.1, of which f64 holds few distances exactly, moved; then strays, alone and on one axis.
+    let grid = (0..1000).map(|index| [index % 10, index / 10 % 10, index / 100].map(|step| 0.1 * f64::from(step)));
+    let mut points: Vec<[f64; 3]> = grid
+        .map(|at| [4_500_000.0 + at[0], at[1] - 0.05, 77.7 + at[2]])
+        .collect();
+    points.extend((0..600).map(|_| [4_500_000.0 + next(), next(), 77.7 + next()]));
+    points.extend([[1e10; 3], [1e10, 1e10, 1e10 + 0.05], [4_500_000.5, 0.5, -1e10]]);
+    points.extend([[4_500_000.45, 0.47, -1e10], [-3e38, 0.0, 3e38]]);
+    for (radius, periods) in [
+        (0.1, [0.0; 3]),
+        (0.25, [0.0; 3]),
+        (0.1, [0.0, 1.0, 0.0]),
+        (0.1, [0.7, 0.9, 1.1]),
+    ] {
+        if periods[0] > 0.0 {
+            // Of 3e38, no f64 has the remainder.
+            points.pop();
+        }
+        npy_of(Path::new(&at("points.npy")), "<f8", 3, points.as_flattened());
+        let distance = |a: &[f64; 3], b: &[f64; 3]| {
+            let sides = [0, 1, 2].map(|axis| {
+                let away = b[axis] - a[axis];
+                match periods[axis] > 0.0 {
+                    true => away - (away / periods[axis]).round() * periods[axis],
+                    false => away,
+                }
+            });
+            sides.iter().map(|side| side * side).sum::<f64>().sqrt()
+        };
+        let [mut half, mut full] = [const { Vec::new() }; 2];
+        for (a, of_a) in (0..).zip(&points) {
+            for (b, of_b) in (0..).zip(&points).filter(|&(b, _)| b != a) {
+                if distance(of_a, of_b) <= radius {
+                    full.push([a, b]);
+                    if a < b {
+                        half.push([a, b]);
+                    }
+                }
+            }
+        }
+        let radius = radius.to_string();
+        let period = periods.map(|period| period.to_string()).join(",");
+        let file = at("points.npy");
+        let command = ["neighbors", &file, "--radius", &radius, "--period", &period, "--full"];
+        let (found, _) = rows::<[u64; 2]>(&command, &at("result.npy"));
+        assert!(found == full, "{command:?}: {} of {}", found.len(), full.len());
+        let (found, _) = rows::<[u64; 2]>(&command[..6], &at("result.npy"));
+        assert!(found == half, "{command:?}: {} of {}", found.len(), half.len());
+    }
 }
