@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use broadphase::args::ReadingArgs;
 use broadphase::mesh::Kind;
 use broadphase::report::Reporter;
+use gpu_broad_phase::Aabb;
 
 /// Accessors over one buffer, each with a view of its own.
 #[derive(Default)]
@@ -76,16 +77,15 @@ fn bytes_of(values: &[f32]) -> Vec<u8> {
 fn vertices(folder: &Folder, json: &str) -> Vec<[f32; 3]> {
     let path = folder.write("scene.gltf", json);
     let reading = ReadingArgs {
-        dimensions: None,
         elements: vec![Kind::Vertices],
-        next: None,
+        ..Default::default()
     };
     let scene = broadphase::input::scene(&path, &reading, Reporter { quiet: true });
-    let boxes = scene.unwrap_or_else(|error| panic!("{error:#}\n{json}")).boxes;
-    let middle = |axis: usize, min: [f32; 3], max: [f32; 3]| (min[axis] + max[axis]) / 2.0;
-    boxes
-        .iter()
-        .map(|of| std::array::from_fn(|axis| middle(axis, of.min, of.max)))
+    let scene = scene.unwrap_or_else(|error| panic!("{error:#}\n{json}"));
+    let middle = |of: &Aabb| std::array::from_fn(|axis| (of.min[axis] + of.max[axis]) / 2.0);
+    let positions = scene.boxes.iter().map(|of| scene.origin.world(middle(of)));
+    positions
+        .map(|position| position.map(|coordinate| coordinate as f32))
         .collect()
 }
 
