@@ -136,16 +136,13 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
 }
 
 fn advice(command: &Command, error: &Error) -> &'static str {
-    let is_of_size = |error: &InputError| {
-        matches!(
-            error,
-            InputError::BufferTooLarge { .. } | InputError::MemoryLimit { .. }
-        )
-    };
     let is_too_large = match error.downcast_ref() {
         Some(BroadPhaseError::NoAdapter { .. }) => return "; see `broadphase info`",
         Some(BroadPhaseError::Input(error) | BroadPhaseError::Descriptor(DescriptorError::NoStepFits(error))) => {
-            is_of_size(error)
+            match error {
+                InputError::BufferTooLarge { .. } | InputError::MemoryLimit { .. } => true,
+                _ => return "",
+            }
         }
         Some(
             BroadPhaseError::NoDevice(_)
