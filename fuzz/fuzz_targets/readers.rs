@@ -19,8 +19,8 @@ use tempfile::TempDir;
 const NEXT_FRAME: &[u8] = b"\0next\0";
 /// Bytes that any reader may hold. The largest buffer is the PLY reader's initial list of up to 65,536 members.
 const SMALLEST_MEMORY: usize = 1 << 20;
-/// Further bytes per byte of input. A PLY strip of one-byte indices needs most, 151: each byte yields a face and its box,
-/// in vectors that grow by doubling.
+/// Further bytes per byte of input. A PLY strip of one-byte indices needs most, 151: each byte yields a face, its edges
+/// and its box, in vectors that grow by doubling.
 const MEMORY_PER_BYTE: usize = 192;
 /// Errors are a single readable line, whatever the file holds.
 const LONGEST_ERROR: usize = 600;

@@ -57,8 +57,9 @@ fn second(
     Ok(next)
 }
 
-/// Vertices of a mesh or point cloud, and the numbers of its edges and faces. Errors do not name the file. Points are 2D
-/// if `dimensions` is 2 or vertices of a PLY lack z.
+/// Returns vertices as points, and the numbers of edges and faces. Errors do not name the file.
+///
+/// Points are 2D if `dimensions` is 2, or if the vertices of a PLY lack z.
 pub fn points(
     path: &Path,
     mut input: Input,

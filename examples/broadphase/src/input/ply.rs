@@ -20,7 +20,7 @@ pub struct Contents {
     pub remark: Option<String>,
 }
 
-/// Vertices need z if `dimensions` is 3. Without faces and edges (`only_vertices`), elements that list them are no loss.
+/// Vertices need z if `dimensions` is 3. With `only_vertices`, skipped elements without positions are no loss.
 pub fn read(
     input: &mut Input,
     dimensions: Option<u8>,
