@@ -171,7 +171,6 @@ fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
         &[(Kind::Vertices, Kind::Faces), (Kind::Edges, Kind::Faces)],
     ][usize::from(choice >> 3 & 3)];
     let free = choice & 32 != 0;
-    // As points in 2D or 3D, and as queries, too.
     let dimensions = 2 + (choice & 1);
     let count = points(path, (choice & 2 != 0).then_some(dimensions));
     let queries = told(input::boxes(path, &QueryColumnArgs::default(), dimensions, QUIET));

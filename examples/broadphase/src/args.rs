@@ -141,8 +141,8 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), as a text table or array. A
-    /// point cloud works too: a .ply, .obj, .gltf or .glb file with vertices only.
+    /// Query boxes (mins then maxes: 6 columns, in 2D 4) or points (3 columns, in 2D 2), as a text table or array. Or
+    /// a mesh file with vertices only.
     pub boxes: PathBuf,
     #[command(flatten)]
     pub columns: QueryColumnArgs,
@@ -205,8 +205,7 @@ pub struct NeighborsArgs {
     /// Add a column per axis: the number of periods to add to point b to get its image nearest to a.
     #[arg(long)]
     pub shifts: bool,
-    /// Number of dimensions that the points must have: 2 or 3 columns. For a mesh, 2 uses x and y; z must be constant or
-    /// missing.
+    /// Number of dimensions that the points must have: 2 or 3 columns, or as for `pairs`.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     #[command(flatten)]

@@ -85,7 +85,7 @@ pub struct Selection {
     kinds: Vec<Kind>,
     /// Empty if all kinds may form pairs.
     between: Vec<Between>,
-    /// Option to name in errors; `None` if the user cannot select kinds.
+    /// Option to name in errors, if kinds are selected by one.
     option: Option<&'static str>,
 }
 
@@ -118,7 +118,6 @@ impl Selection {
         })
     }
 
-    /// Faces, for a caller without options to select kinds.
     pub fn fixed_faces() -> Self {
         Self {
             kinds: vec![Kind::Faces],
@@ -135,7 +134,7 @@ impl Selection {
         self.kinds.contains(&kind)
     }
 
-    /// Fails if a selected kind is missing. `notes` of the file's reader may explain why.
+    /// Fails if a selected kind is missing. `notes` may explain why.
     pub fn check(&self, mesh: &Mesh, notes: &[String]) -> Result<()> {
         let notes: String = notes.iter().map(|note| format!("; {note}")).collect();
         if mesh.positions.is_empty() {

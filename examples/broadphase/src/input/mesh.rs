@@ -57,9 +57,7 @@ fn second(
     Ok(next)
 }
 
-/// Returns vertices as points, and the numbers of edges and faces. Errors do not name the file.
-///
-/// Points are 2D if `dimensions` is 2, or if the vertices of a PLY lack z.
+/// Returns vertices as points, in 2D for `Some(2)` or a PLY without z, and the numbers of edges and faces.
 pub fn points(
     path: &Path,
     mut input: Input,
@@ -96,7 +94,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8, re
     Ok(mesh)
 }
 
-/// Returns the mesh, and true if it is a PLY without z, which fails if `dimensions` is 3. Errors do not name the file.
+/// Returns the mesh, and true if it is a PLY without z. Errors do not name the file.
 fn parse(
     path: &Path,
     input: &mut Input,

@@ -310,7 +310,7 @@ pub fn boxes(path: &Path, columns: &QueryColumnArgs, dimensions: u8, reporter: R
     read().with_context(|| name(path))
 }
 
-/// Points of a point cloud. A mesh is refused, since its vertices or the boxes of its faces could be meant.
+/// Refuses a mesh: its vertices or the boxes of its faces could be meant.
 fn query_points(path: &Path, input: Input, dimensions: u8, reporter: Reporter) -> Result<Points> {
     let (points, [edges, faces]) = mesh::points(path, input, Some(dimensions), reporter)?;
     for (count, what) in [(faces, "face"), (edges, "edge")] {
@@ -322,7 +322,6 @@ fn query_points(path: &Path, input: Input, dimensions: u8, reporter: Reporter) -
     Ok(points)
 }
 
-/// Reads points from a table, or the vertices of a mesh.
 pub fn points(path: &Path, columns: &[String], dimensions: Option<u8>, reporter: Reporter) -> Result<Points> {
     let mut place: fn(usize) -> String = row;
     let mut read = || {

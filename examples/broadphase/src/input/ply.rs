@@ -16,11 +16,11 @@ use crate::report::counted;
 pub struct Contents {
     pub mesh: Mesh,
     pub lacks_z: bool,
-    /// Names skipped elements whose loss leaves the mesh whole.
+    /// Names skipped elements without geometry.
     pub remark: Option<String>,
 }
 
-/// Vertices need z if `dimensions` is 3. With `only_vertices`, skipped elements without positions are no loss.
+/// Vertices need z if `dimensions` is 3.
 pub fn read(
     input: &mut Input,
     dimensions: Option<u8>,
@@ -129,7 +129,6 @@ pub fn read(
 const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
 const NO_VERTEX: &str = "a vertex index must be an integer of 0 or more";
 const NO_STRIP_VERTEX: &str = "a vertex index must be an integer of 0 or more; -1 ends a strip";
-/// Elements of known programs that add no vertices, edges or faces.
 const WITHOUT_GEOMETRY: [&str; 6] = [
     "camera",
     "material",
@@ -155,7 +154,6 @@ fn check_list(element: &ElementDef, what: &str) -> Result<()> {
     Ok(())
 }
 
-/// Names the first two kinds of `elements`; `None` if there are none.
 fn skipped(elements: &[&ElementDef]) -> Option<String> {
     const NAMED: usize = 2;
     let named = |element: &&ElementDef| format!("{} {:?}", element.count, shortened(&element.name));
@@ -166,11 +164,11 @@ fn skipped(elements: &[&ElementDef]) -> Option<String> {
     (!kinds.is_empty()).then(|| format!("skipped elements: {}", kinds.join(", ")))
 }
 
-/// Triangles of strips. They follow the faces, wherever the file has them.
+/// Triangles of strips, which follow the faces.
 struct Strips {
     faces: Lists,
     short: Short,
-    /// Largest vertex index, with its row. Triangles that are dropped count too.
+    /// Largest vertex index, also of dropped triangles, with its row.
     largest: Option<(u32, u64)>,
 }
 
@@ -185,7 +183,6 @@ impl Default for Strips {
 }
 
 impl Strips {
-    /// Adds the triangles of the strips in `row`, which [`RESTART`] separates.
     fn push(&mut self, row: u64, members: &[u32]) {
         for strip in members.split(|&vertex| vertex == RESTART) {
             self.largest = strip.iter().map(|&vertex| (vertex, row)).chain(self.largest).max();
@@ -488,7 +485,7 @@ enum Face {
     Other(Property),
 }
 
-/// Ends a strip: -1, also as an unsigned integer. No vertex has this index, since ids have 32 bits.
+/// -1, also as an unsigned integer, ends a strip.
 const RESTART: u32 = u32::MAX;
 
 impl Face {
@@ -503,7 +500,6 @@ impl Face {
         self.list().to_u32_list().context(NO_VERTEX)
     }
 
-    /// Like [`vertices`](Self::vertices), with [`RESTART`] for -1.
     fn strip(self) -> Result<Vec<u32>> {
         let member = |index: i32| match index {
             -1 => Some(RESTART),

@@ -234,7 +234,6 @@ fn headers_and_lines_of_ply_files_come_in_every_way() {
     }
 }
 
-/// Vertices of the faces, in order of id.
 fn faces(path: &Path) -> Vec<Vec<u32>> {
     let [mesh, _] = input::frames([path; 2], Reporter { quiet: true }).unwrap();
     mesh.faces.iter().map(<[u32]>::to_vec).collect()
@@ -300,7 +299,7 @@ fn triangle_strips_of_ply_files_are_faces() {
     let text = |rows: &[&[i64]]| strips("ascii", [int, int], rows);
     folder.write("strips.ply", text(&[&[0, 1, 2, 3, -1, 0, 1, 2, -1]]));
     folder.answers(&["pairs", "strips.ply"], "9,10\n9,11\n10,11\n", "");
-    // Repeated vertices join two strips, whose second part keeps its orientation.
+    // Repeated vertices join two strips.
     let joined = folder.write("joined.ply", text(&[&[0, 1, 2, 2, 3, 3, 1, 0]]));
     assert_eq!(faces(&joined), [[0, 1, 2], [3, 0, 1]]);
     folder.answers(&["pairs", "joined.ply"], "9,10\n", "");
@@ -311,7 +310,7 @@ fn triangle_strips_of_ply_files_are_faces() {
         "short.ply: skipped 2 strips of fewer than 3 vertices, the first in tristrips 0; skipped ones get no ids",
     );
 
-    // Triangles of strips follow the faces, wherever strips, faces and vertices are in the file.
+    // Triangles of strips follow the faces.
     let list = |element: &str| format!("element {element}\nproperty list uchar int vertex_index\n");
     let vertices = PLY.strip_prefix("ply\nformat ascii 1.0\n").unwrap();
     let header = format!(
@@ -372,7 +371,7 @@ fn elements_of_ply_files_that_are_skipped_are_named() {
             ran.stderr
         );
     }
-    // A range grid lists vertices, so none is lost. Other positions are.
+    // A range grid only lists vertices.
     folder.answers(&["pairs", "grid.ply", "--elements", "vertices"], "", "");
     folder.answers(&["neighbors", "grid.ply", "--radius", "1"], "0,1\n0,2\n", "");
     folder.answers(

@@ -830,7 +830,7 @@ fn standard_input_tells_its_format_by_how_it_starts() {
     }
 }
 
-/// Points that f32 cannot tell apart.
+/// Equal points in f32.
 const FAR: [[f64; 3]; 4] = [
     [5e6, 4e5, 100.0],
     [5e6 + 0.0625, 4e5, 100.0],
@@ -994,7 +994,6 @@ fn point_clouds_are_queries() {
         &["query", "boxes.csv", "flat.ply"],
         &["flat.ply: the queries are 2D and the scene is 3D"],
     );
-    // Vertices or boxes of faces could be meant.
     folder.write("mesh.obj", obj());
     folder.write("wire.obj", "v 0 0 0\nv 1 0 0\nl 1 2\n");
     for (name, needle) in [("mesh.obj", "a mesh with 3 faces"), ("wire.obj", "a mesh with 1 edge;")] {
