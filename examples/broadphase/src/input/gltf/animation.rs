@@ -44,7 +44,7 @@ pub fn moves_vertices(document: &Document, nodes: &Nodes<'_>) -> bool {
     })
 }
 
-/// What a channel changes: a property of a node, or the morph weights of a mesh.
+/// Target of a channel: a property of a node, or the morph weights of a mesh.
 enum Target<'a> {
     Node(u32, &'a str),
     Mesh(u32),
