@@ -10,10 +10,9 @@ use wgpu::Backends;
 /// Start it with mpirun. Each rank reads a slice of the files and uses a GPU of its machine, or the CPU. Results go to
 /// one NPY file, with the same rows on any number of ranks.
 ///
-/// Files have type <f4 or <f8. If f32 does not hold all coordinates and directions, all ranks measure coordinates from
-/// a point near the boxes and round outward. No pair, hit or result is lost then. Those that miss by less than the
-/// rounding may be added, and nearest boxes may change places by as much. A warning states the rounding if it is coarse
-/// beside the boxes.
+/// Files have type <f4 or <f8. Coordinates that f32 does not hold are measured from a point near the boxes and rounded
+/// outward: no pair, hit or result is lost, and those that miss by less than the rounding may be added. A warning states
+/// the rounding if it is coarse beside the boxes.
 #[derive(Parser)]
 #[command(version)]
 pub struct Cli {
@@ -90,8 +89,8 @@ pub struct QueryArgs {
 pub struct NeighborsArgs {
     /// File of points, in 3 columns, or 2 in 2D.
     ///
-    /// If f32 holds all coordinates, distances are computed in f32, and radius and period are rounded to f32.
-    /// Otherwise, all are used in f64, as written.
+    /// If f32 does not hold all coordinates, distances are compared in f64. Otherwise, radius and period are rounded
+    /// to f32, too.
     pub points: PathBuf,
     /// Largest distance between two points.
     #[arg(long, allow_negative_numbers = true)]
@@ -162,7 +161,7 @@ impl EngineArgs {
         }
     }
 
-    /// Length of which a local origin is a multiple.
+    /// Cell of which an origin is a multiple.
     pub fn cell(&self) -> Option<f64> {
         let size = f64::from(self.cell_size);
         match self.scheme {

@@ -3,7 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
-mod near;
+mod neighbors;
 mod read;
 mod report;
 mod route;

@@ -6,7 +6,7 @@ use gpu_broad_phase_mpi::{
 };
 
 use crate::args::{Cli, Command, Mode, NeighborsArgs, PairsArgs, QueryArgs, RaysArgs};
-use crate::near::{Near, near_in_order};
+use crate::neighbors::{Space, near_in_order};
 use crate::read::{Check, Slice, box_fault, corners, point_fault, ray_fault, slice, up, vector};
 use crate::report::Report;
 use crate::route::in_order;
@@ -68,8 +68,7 @@ impl<C: Communicator> Run<'_, C> {
         others == [0]
     }
 
-    /// Chooses the same conversion on all ranks. `is_exact` is true if `f32` holds all numbers of this rank.
-    /// Collective.
+    /// Chooses the same conversion on all ranks. Collective.
     fn conversion(&self, is_exact: bool, boxes: &Slice) -> Conversion {
         if self.all(is_exact) {
             return Conversion {
@@ -292,18 +291,18 @@ impl<C: Communicator> Run<'_, C> {
             let rows = in_order(ranks.communicator(), rows, input.rows);
             (ranks, rows)
         } else {
-            let near = Near::choose(
+            let space = Space::choose(
                 self.communicator(),
                 &slice,
                 periods,
                 args.radius,
                 self.cli.engine.cell(),
             );
-            let mut input = input(&slice, axes, slice.rows().map(|row| near.aabb(row)).collect());
+            let mut input = input(&slice, axes, slice.rows().map(|row| space.aabb(row)).collect());
             let mut ranks = self.begin(&mut input, within(periods))?;
-            let mut rows = self.candidates(&mut ranks, &input, near.candidate_radius(), !args.full)?;
-            self.candidates_of_far_points(&mut ranks, &slice, &near, !args.full, &mut rows)?;
-            let rows = near_in_order(ranks.communicator(), &rows, &slice, &near);
+            let mut rows = self.candidates(&mut ranks, &input, space.candidate_radius(), !args.full)?;
+            self.candidates_of_far_points(&mut ranks, &slice, &space, !args.full, &mut rows)?;
+            let rows = near_in_order(ranks.communicator(), &rows, &slice, &space);
             (ranks, rows)
         };
         let rows = output.write(ranks.communicator(), "<u8", 2, rows.as_flattened())?;
@@ -333,17 +332,17 @@ impl<C: Communicator> Run<'_, C> {
         Ok(each_row(&found).map(|(at, &id)| [ids[at], id]).collect())
     }
 
-    /// Adds the candidates of points that rounding moves too far for [`candidates`](Self::candidates).
+    /// Adds the candidates of [far](Space::is_far) points.
     fn candidates_of_far_points(
         &mut self,
         ranks: &mut Ranks<C>,
         slice: &Slice,
-        near: &Near,
+        space: &Space,
         half: bool,
         rows: &mut Vec<[u64; 2]>,
     ) -> Result<(), RankError> {
-        let far = (slice.first..).zip(slice.rows()).filter(|(_, row)| near.is_far(row));
-        let (ids, queries): (Vec<u64>, Vec<Query>) = far.map(|(id, row)| (id, near.query(row))).unzip();
+        let far = (slice.first..).zip(slice.rows()).filter(|(_, row)| space.is_far(row));
+        let (ids, queries): (Vec<u64>, Vec<Query>) = far.map(|(id, row)| (id, space.query(row))).unzip();
         let mut count = [ids.len() as u64];
         ranks.communicator().sum(&mut count);
         if count == [0] {
@@ -365,7 +364,7 @@ impl<C: Communicator> Run<'_, C> {
 /// Conversion of the files' numbers to `f32`.
 struct Conversion {
     origin: LocalOrigin,
-    /// True if `f32` holds the coordinates and directions of all files. Lengths are then rounded to nearest.
+    /// True if `f32` holds all coordinates and directions. Lengths are then rounded to nearest.
     is_exact: bool,
 }
 

@@ -1,5 +1,4 @@
-//! Neighbours among points that `f32` does not hold. Candidates are found in `f32`, with a radius that covers the
-//! rounding. Their distances are computed in `f64`, from the numbers of the file.
+//! Finds candidates in `f32`, with a radius enlarged for the rounding, and compares their distances in `f64`.
 
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, LocalOrigin, Query};
@@ -10,25 +9,25 @@ use crate::route::routed;
 
 /// Largest relative error of rounding to `f32`.
 const UNIT: f64 = f32::EPSILON as f64 / 2.0;
-/// Length that devices may flush to zero: denormals of both points, on three axes.
+/// Covers denormals of both points, which devices may flush to zero.
 const SMALLEST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
-/// Radii up to this distance from the origin enlarge the radius by a sixteenth per axis.
+/// Distance from the origin, in radii, at which an ulp is a sixteenth of the radius.
 const LIMIT: f64 = (1 << 19) as f64;
-/// Rows per rank that are compared at once, to bound memory.
+/// Candidates per rank that are compared at once, to bound memory.
 const ROUND: usize = 1 << 20;
 
 /// Conversion of points, the same on all ranks.
-pub struct Near {
+pub struct Space {
     origin: LocalOrigin,
     /// 0 for an axis without one.
     periods: [f64; 3],
     radius: f64,
-    /// Largest distance from the origin, along an axis without a period, of points that are not far.
+    /// Points with a larger [`reach`](Self::reach) are far.
     limit: f64,
 }
 
-impl Near {
-    /// Collective.
+impl Space {
+    /// Chooses the conversion for the points of all ranks. Collective.
     pub fn choose<C: Communicator>(
         ranks: &C,
         slice: &Slice,
@@ -43,20 +42,20 @@ impl Near {
         for axis in (0..3).filter(|&axis| periods[axis] > 0.0) {
             origin.position[axis] = 0.0;
         }
-        let mut near = Self {
+        let mut space = Self {
             origin,
             periods,
             radius,
             limit: 0.0,
         };
-        let mut reaches: Vec<_> = sample.iter().map(|[point, _]| near.reach(*point)).collect();
+        let mut reaches: Vec<_> = sample.iter().map(|[point, _]| space.reach(*point)).collect();
         let middle = reaches.len() / 2;
         let median = match reaches.is_empty() {
             true => 0.0,
             false => *reaches.select_nth_unstable_by(middle, f64::total_cmp).1,
         };
-        near.limit = (LIMIT * radius).max(2.0 * median);
-        near
+        space.limit = (LIMIT * radius).max(2.0 * median);
+        space
     }
 
     /// Largest distance from the origin along an axis without a period.
@@ -68,12 +67,12 @@ impl Near {
         (0..3).map(along).fold(0.0, f64::max)
     }
 
-    /// Returns true if rounding may move the point by more than [`candidate_radius`](Self::candidate_radius) covers.
+    /// Returns true if [`candidate_radius`](Self::candidate_radius) does not cover the point's rounding.
     pub fn is_far(&self, row: &[f64]) -> bool {
         self.reach(vector(row)) > self.limit
     }
 
-    /// Converts a point to a box that contains it, or, on axes with a period, to the nearest float within the period.
+    /// Rounds outward, or, on axes with a period, to the nearest float within the period.
     pub fn aabb(&self, row: &[f64]) -> Aabb {
         let point = vector(row);
         let mut bounds = self.origin.aabb(point, point);
@@ -84,9 +83,9 @@ impl Near {
         bounds
     }
 
-    /// Largest distance in `f32`, between lower corners, of points that are neighbours and not far.
+    /// Largest distance between lower corners of neighbours that are not far.
     pub fn candidate_radius(&self) -> f32 {
-        // Lower corners are off by up to an ulp, coordinates within a period and the period itself by half of one.
+        // Off by an ulp; with a period, by half an ulp of two coordinates and the period.
         let off = self.periods.map(|period| match period > 0.0 {
             true => 3.0 * period,
             false => 2.0 * self.limit,
@@ -94,7 +93,7 @@ impl Near {
         self.enlarged(off.into_iter().fold(0.0, f64::hypot) * UNIT)
     }
 
-    /// Query for all candidates of a point, at any distance along axes with a period.
+    /// Finds all candidates of a point, at any distance along axes with a period.
     pub fn query(&self, row: &[f64]) -> Query {
         let mut bounds = self.aabb(row);
         for axis in (0..3).filter(|&axis| self.periods[axis] > 0.0) {
@@ -116,7 +115,7 @@ impl Near {
         }
     }
 
-    /// Compares the distance to the nearest periodic image with the radius.
+    /// Compares the nearest periodic image.
     fn are_near(&self, a: [f64; 3], b: [f64; 3]) -> bool {
         let sides: [f64; 3] = std::array::from_fn(|axis| {
             let (difference, period) = (b[axis] - a[axis], self.periods[axis]);
@@ -135,7 +134,7 @@ impl Near {
     }
 }
 
-/// A row of candidates, with the position of the second point.
+/// A row, with the position of its second point.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Placed {
@@ -143,12 +142,10 @@ struct Placed {
     second: [f64; 3],
 }
 
-/// Keeps rows of points that are near each other, each once, sorted across ranks as by
-/// [`in_order`](crate::route::in_order). Collective.
+/// Keeps rows of neighbours, each once, sorted as by [`in_order`](crate::route::in_order). Collective.
 ///
-/// A rank knows the points of its slice. Rows are sent to the rank that read their second point, then, with its
-/// position, to the rank that read the first one.
-pub fn near_in_order<C: Communicator>(ranks: &C, rows: &[[u64; 2]], slice: &Slice, near: &Near) -> Vec<[u64; 2]> {
+/// A row visits the rank that read its second point, then the rank that read its first one.
+pub fn near_in_order<C: Communicator>(ranks: &C, rows: &[[u64; 2]], slice: &Slice, space: &Space) -> Vec<[u64; 2]> {
     let mut rounds = [rows.len().div_ceil(ROUND) as u64];
     ranks.largest(&mut rounds);
     let point = |id: u64| vector(&slice.values[(id - slice.first) as usize * slice.columns..][..slice.columns]);
@@ -163,7 +160,7 @@ pub fn near_in_order<C: Communicator>(ranks: &C, rows: &[[u64; 2]], slice: &Slic
                 second: point(row[1]),
             });
         let placed = routed(ranks, placed, slice.rows, |placed| placed.row[0]);
-        let is_near = |placed: &Placed| near.are_near(point(placed.row[0]), placed.second);
+        let is_near = |placed: &Placed| space.are_near(point(placed.row[0]), placed.second);
         found.extend(placed.into_iter().filter(is_near).map(|placed| placed.row));
     }
     found.sort_unstable();
