@@ -37,7 +37,7 @@ pub enum Command {
     Rays(RaysArgs),
     /// Write the objects that overlap each query box: rows `query,object`, ascending.
     Query(QueryArgs),
-    /// Write the pairs of points within a radius: rows `a,b` with a < b, ascending.
+    /// Write the pairs of points within a radius: rows `a,b` with a < b, ascending; with periods, a row per image.
     Neighbors(NeighborsArgs),
     /// Compare the GPU with the CPU engine and brute force.
     Verify(VerifyArgs),
@@ -187,22 +187,26 @@ pub struct NeighborsArgs {
     /// Largest distance between neighbours. Required without --nearest.
     #[arg(long, value_name = "R", value_parser = parse_long_distance)]
     pub radius: Option<f64>,
-    /// Period of each axis, 0 for none. Distances are those to the nearest periodic image. One number sets all axes.
-    /// Default: the Lattice of an extended XYZ file, if it is a box along the axes.
+    /// Period of each axis, 0 for none. One number sets all axes. Default: the Lattice of an extended XYZ file.
+    ///
+    /// A pair is listed once for each periodic image within the radius, also `a,a` for images of a point itself, of
+    /// which one of each two opposite ones is listed without --full. Points 2^36 or more periods away are ignored.
     #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_periods)]
     pub period: Option<Periods>,
     /// Write each pair twice, as `a,b` and as `b,a`.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
-    /// Find only the K nearest neighbours of each point, sorted by distance, then by index. The search goes outward
-    /// from the point and is fast without a radius. Candidates are the K + 8 points that are nearest in f32; their
-    /// distances are compared in f64.
+    /// Find only the K nearest neighbours of each point, sorted by distance in f64, then by index. The search goes
+    /// outward from the point and is fast without a radius. Each other point counts once, at its nearest periodic
+    /// image; the Lattice must be along the axes. Where K + 8 candidates in f32 do not settle the answer, and where most
+    /// points are in few places, a k-d tree on the CPU finds it.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     /// Add a column with the distance.
     #[arg(long)]
     pub distances: bool,
-    /// Add a column per axis: the number of periods to add to point b to get its image nearest to a.
+    /// Add a column per axis: the number of periods to add to point b to get the image. In a Lattice that is not along
+    /// the axes, a column per vector.
     #[arg(long)]
     pub shifts: bool,
     /// Number of dimensions that the points must have: 2 or 3 columns, or as for `pairs`.

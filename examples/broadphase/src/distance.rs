@@ -24,7 +24,7 @@ pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f
 }
 
 /// Uses `hypot` where squares underflow or overflow.
-fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
+pub fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
     let squared = sides.clone().map(|side| side * side).sum::<f64>();
     match squared.is_normal() {
         true => squared.sqrt(),

@@ -9,6 +9,7 @@ mod heatmap;
 mod info;
 pub mod input;
 pub mod mesh;
+mod nearest;
 mod neighbors;
 mod output;
 mod pairs;

@@ -1,9 +1,11 @@
-//! Finds candidates in f32, with a radius enlarged for the rounding, and computes their distances in f64 from the
-//! original numbers.
+//! Finds neighbours by a step in f32, and keeps those that are near in f64 by the original numbers.
+
+use std::borrow::Cow;
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, LocalOrigin, NONE, NearestObject, Scene, SelfQuery, Source};
-use rayon::iter::{IntoParallelIterator, ParallelIterator};
+use exact_neighbors::{Lattice, Links, Refused, Spaces, distance};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, LocalOrigin, Scene, SelfQuery, Source};
+use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::Status;
 use crate::args::NeighborsArgs;
@@ -11,6 +13,7 @@ use crate::distance::to_nearest_image;
 use crate::engine::{dimensions, scheme};
 use crate::input::{self, Points};
 use crate::mesh::round_up;
+use crate::nearest;
 use crate::output::Target;
 use crate::query;
 use crate::report::{self, Reporter};
@@ -20,113 +23,81 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     if args.radius.is_none() && args.nearest.is_none() {
         bail!("neighbors needs --radius R, or --nearest K");
     }
-    let mut target = Target::unless(args.step.count_only, &args.output)?;
+    let mut output = Output {
+        args,
+        target: Target::unless(args.step.count_only, &args.output)?,
+        axes: 0,
+        reporter,
+    };
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let points = input::points(&args.points, &args.columns, args.dimensions, reporter)?;
-    let axes = usize::from(points.dimensions);
-    let periods = periods(args, &points)?;
-    if args.shifts && periods.is_none() {
+    output.axes = usize::from(points.dimensions);
+    let cell = cell(args, &points)?;
+    if args.shifts && cell.is_none() {
         bail!("--shifts needs --period, or an XYZ file with a Lattice");
     }
+    let cell = cell.unwrap_or_default();
+    let Some(lattice) = Lattice::new(cell) else {
+        bail!("--period: too short or long");
+    };
     let space = Space {
         points: &points.positions,
-        periods: periods.unwrap_or_default(),
-    };
-    let Candidates { boxes, off } = space.candidates()?;
-    let candidates = input::Scene {
-        boxes,
         dimensions: points.dimensions,
-        elements: None,
-        origin: LocalOrigin::default(),
+        periods: periods(&cell),
+        is_valid: valid(args, &points, &lattice),
+        lattice,
     };
-    let descriptor = BroadPhaseDescriptor {
-        dimensions: dimensions(&candidates),
-        scheme: scheme(&args.scheme, &candidates, reporter)?,
-        periods: space.periods.map(|period| period as f32),
-        pairs: false,
-        ..Default::default()
-    };
-    let radius = args.radius.unwrap_or(f64::INFINITY);
-    let spare = if off > 0.0 { SPARE } else { 0 };
-    let looked_at = args.nearest.map(|count| (count + spare).min(MOST_NEAREST));
-    let asked = Scene {
-        objects: Source::Host(&candidates.boxes),
-        queries: SelfQuery::Within {
-            // Enlarged, since device distances are off by a few ulps.
-            radius: round_up((radius + off + SMALLEST) * (1.0 + 16.0 * f64::from(f32::EPSILON))).min(f32::MAX),
-            half: !args.full && args.nearest.is_none(),
+    match (args.nearest, args.radius) {
+        (Some(count), _) => nearest::run(count, space, &mut step, &mut output),
+        (None, radius) => {
+            let radius = radius.unwrap_or_default();
+            match space.candidates().filter(|candidates| space.suits(candidates, radius)) {
+                Some(candidates) => query_step(&space, candidates, radius, &mut step, &mut output),
+                None => pair_step(&space, radius, &mut step, &mut output),
+            }
         }
-        .into(),
-        query_mode: query::mode(looked_at),
-        ..Scene::default()
-    };
-    let answer = step.run(&descriptor, &asked)?;
-    let result = answer.result;
-    let distance = |a: u32, b: u32| space.to_nearest_image(a, b).0;
-    let rows = match (args.nearest, looked_at) {
-        (Some(count), Some(looked_at)) => {
-            let queries = result.query_nearest.chunks_exact(looked_at as usize).zip(0..);
-            let rows = queries.flat_map(|(found, query)| nearest(found, query, count, radius, distance));
-            rows.collect()
-        }
-        _ => {
-            let rows = query::rows(&result.query_offsets, &result.query_objects, |point| point);
-            let is_near = |&[a, b]: &[u32; 2]| distance(a, b) <= radius;
-            rows.into_par_iter().filter(is_near).collect::<Vec<_>>()
-        }
-    };
-    report::neighbors(reporter, &result, rows.len() as u64, answer.duration);
-    let status = step.status(&result);
-
-    let Some(target) = &mut target else {
-        step.write_count(rows.len() as u64)?;
-        return Ok(status);
-    };
-    if !args.distances && !args.shifts {
-        target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
-        return Ok(status);
     }
-    let columns = 2 + usize::from(args.distances) + if args.shifts { axes } else { 0 };
-    let values = rows.iter().flat_map(|&[a, b]| {
-        let (distance, shifts) = space.to_nearest_image(a, b);
-        let distance = args.distances.then_some(distance);
-        let shifts = shifts.into_iter().take(if args.shifts { axes } else { 0 });
-        [f64::from(a), f64::from(b)].into_iter().chain(distance).chain(shifts)
-    });
-    target.write(rows.len(), columns, values, reporter)?;
-    Ok(status)
 }
 
-/// Extra candidates per point, since rounding may change their order.
-const SPARE: u32 = 8;
-const MOST_NEAREST: u32 = 1024;
-
-/// Length that devices may flush to zero: denormals of both points, on three axes.
-const SMALLEST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
-
-fn nearest(
-    found: &[NearestObject],
-    query: u32,
-    count: u32,
-    radius: f64,
-    distance: impl Fn(u32, u32) -> f64,
-) -> impl Iterator<Item = [u32; 2]> {
-    let found = found
-        .iter()
-        .map(|neighbor| neighbor.object)
-        .filter(|&object| object != NONE);
-    let mut found: Vec<_> = found.map(|object| (distance(query, object), object)).collect();
-    found.retain(|&(distance, _)| distance <= radius);
-    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    let found = found.into_iter().take(count as usize);
-    found.map(move |(_, object)| [query, object])
+pub struct Output<'a> {
+    pub args: &'a NeighborsArgs,
+    target: Option<Target>,
+    axes: usize,
+    pub reporter: Reporter,
 }
 
-/// Periods from --period, else from the file; 0 for an axis without one.
-fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
+pub struct Row {
+    pub points: [u32; 2],
+    pub distance: f64,
+    /// In cells, for the second point.
+    pub shift: [f64; 3],
+}
+
+impl Output<'_> {
+    pub fn write(&mut self, step: &Step<'_>, count: usize, rows: impl Iterator<Item = Row>) -> Result<()> {
+        let Some(target) = &mut self.target else {
+            return step.write_count(count as u64);
+        };
+        let (has_distances, has_shifts) = (self.args.distances, self.args.shifts);
+        if !has_distances && !has_shifts {
+            return target.write(count, 2, rows.flat_map(|row| row.points), self.reporter);
+        }
+        let shifts = if has_shifts { self.axes } else { 0 };
+        let columns = 2 + usize::from(has_distances) + shifts;
+        let values = rows.flat_map(|row| {
+            let distance = has_distances.then_some(row.distance);
+            let points = row.points.into_iter().map(f64::from);
+            points.chain(distance).chain(row.shift.into_iter().take(shifts))
+        });
+        target.write(count, columns, values, self.reporter)
+    }
+}
+
+/// Vectors of the cell from --period, else from the file.
+fn cell(args: &NeighborsArgs, points: &Points) -> Result<Option<[[f64; 3]; 3]>> {
     let axes = usize::from(points.dimensions);
     let Some(given) = &args.period else {
-        return Ok(points.period);
+        return Ok(points.cell);
     };
     let mut periods = [0.0; 3];
     match given.0[..] {
@@ -134,51 +105,121 @@ fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
         _ if given.0.len() == axes => periods[..axes].copy_from_slice(&given.0),
         _ => bail!("--period has {} numbers; use 1 or {axes}", given.0.len()),
     }
-    Ok(Some(periods))
+    Ok(Some(input::along_axes(periods)))
 }
 
-struct Space<'a> {
-    points: &'a [[f64; 3]],
-    periods: [f64; 3],
+/// Period of each axis, 0 for none. `None` if the cell is not along the axes.
+fn periods(cell: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
+    let periods = std::array::from_fn(|axis| cell[axis][axis]);
+    (*cell == input::along_axes(periods)).then_some(periods)
 }
 
-struct Candidates {
-    boxes: Vec<Aabb>,
-    /// Largest error of a distance due to positions rounded to f32.
-    off: f64,
+/// Points farther away have no place in the cell: their rounding is a large part of it.
+const MOST_CELLS: u64 = 1 << 36;
+
+/// Whether each point takes part. Warns of those that are too far from the cell; the reader warned of others.
+fn valid(args: &NeighborsArgs, points: &Points, lattice: &Lattice) -> Vec<bool> {
+    let is_finite = |point: &[f64; 3]| point.iter().all(|value| value.is_finite());
+    let is_far = |point: &[f64; 3]| {
+        !lattice
+            .scaled(*point)
+            .iter()
+            .all(|cells| cells.abs() < MOST_CELLS as f64)
+    };
+    let is_lost = |point: &[f64; 3]| is_finite(point) && is_far(point);
+    let positions = &points.positions;
+    if let Some(row) = positions.par_iter().position_first(is_lost) {
+        let count = positions[row..].iter().filter(|point| is_lost(point)).count();
+        let all = positions.len();
+        input::warn(
+            &args.points,
+            format!("ignored {count} of {all} points, the first in row {row}: it is 2^36 or more periods away"),
+        );
+    }
+    positions
+        .par_iter()
+        .map(|point| is_finite(point) && !is_far(point))
+        .collect()
+}
+
+pub struct Space<'a> {
+    pub points: &'a [[f64; 3]],
+    pub dimensions: u8,
+    pub is_valid: Vec<bool>,
+    pub lattice: Lattice,
+    /// `None` if the cell is not along the axes.
+    pub periods: Option<[f64; 3]>,
+}
+
+/// Points for a query of the step.
+pub struct Candidates {
+    pub scene: input::Scene,
+    pub periods: [f64; 3],
+    /// Largest error of a distance, due to positions rounded to f32 and to denormals that devices flush to zero.
+    pub off: f64,
+}
+
+/// Length that devices may flush to zero: denormals of both points, on three axes.
+const SMALLEST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
+
+/// Periods of which a step takes an f32.
+const PERIODS: std::ops::RangeInclusive<f64> = 1e-30..=1e27;
+
+impl Candidates {
+    pub fn descriptor(&self, output: &Output<'_>) -> Result<BroadPhaseDescriptor<'static>> {
+        Ok(BroadPhaseDescriptor {
+            dimensions: dimensions(&self.scene),
+            scheme: scheme(&output.args.scheme, &self.scene, output.reporter)?,
+            periods: self.periods.map(|period| period as f32),
+            pairs: false,
+            ..Default::default()
+        })
+    }
+
+    pub fn query(&self, radius: f64, half: bool) -> SelfQuery {
+        SelfQuery::Within {
+            // Enlarged, since device distances are off by a few ulps.
+            radius: round_up((radius + self.off) * (1.0 + 16.0 * f64::from(f32::EPSILON))).min(f32::MAX),
+            half,
+        }
+    }
 }
 
 impl Space<'_> {
-    fn to_nearest_image(&self, a: u32, b: u32) -> (f64, [f64; 3]) {
-        to_nearest_image(&self.points[a as usize], &self.points[b as usize], self.periods)
-    }
-
-    /// Rounds points to f32, once moved into the period or near the origin.
-    fn candidates(&self) -> Result<Candidates> {
-        let is_finite = |point: &&[f64; 3]| point.iter().all(|value| value.is_finite());
+    /// Rounds points to f32, once moved into the period or near the origin. `None` if f32 has no place for them.
+    pub fn candidates(&self) -> Option<Candidates> {
+        let periods = self.periods?;
         let (mut origin, mut off) = ([0.0; 3], [0.0; 3]);
         for axis in 0..3 {
-            let values = self.points.iter().filter(is_finite).map(|point| point[axis]);
-            let period = self.periods[axis];
+            let valid = self
+                .points
+                .iter()
+                .zip(&self.is_valid)
+                .filter(|(_, is_valid)| **is_valid);
+            let values = valid.map(|(point, _)| point[axis]);
+            let period = periods[axis];
             if period > 0.0 {
+                if !PERIODS.contains(&period) {
+                    return None;
+                }
                 // Rounding of two coordinates and the period: half an ulp each.
                 off[axis] = 3.0 * period;
             } else if values.clone().any(|value| f64::from(value as f32) != value) {
                 let low = values.clone().fold(f64::INFINITY, f64::min);
                 let high = values.fold(f64::NEG_INFINITY, f64::max);
                 if high / 2.0 - low / 2.0 > f32::MAX.into() {
-                    bail!("points from {low:e} to {high:e} are too far apart: the limit is 6.8e38");
+                    return None;
                 }
                 origin[axis] = low / 2.0 + high / 2.0;
                 off[axis] = high - low;
             }
         }
-        let candidate = |point: &[f64; 3]| {
-            if !is_finite(&point) {
+        let candidate = |(point, &is_valid): (&[f64; 3], &bool)| {
+            if !is_valid {
                 return Aabb::point([f32::NAN; 3]);
             }
             Aabb::point(std::array::from_fn(|axis| {
-                let period = self.periods[axis];
+                let period = periods[axis];
                 let value = match period > 0.0 {
                     true => point[axis].rem_euclid(period),
                     false => point[axis] - origin[axis],
@@ -186,9 +227,116 @@ impl Space<'_> {
                 value as f32
             }))
         };
-        Ok(Candidates {
-            boxes: self.points.iter().map(candidate).collect(),
-            off: off.into_iter().fold(0.0, f64::hypot) * f64::from(f32::EPSILON) / 2.0,
+        Some(Candidates {
+            scene: input::Scene {
+                boxes: self.points.iter().zip(&self.is_valid).map(candidate).collect(),
+                dimensions: self.dimensions,
+                elements: None,
+                origin: LocalOrigin::default(),
+            },
+            periods,
+            off: SMALLEST + off.into_iter().fold(0.0, f64::hypot) * f64::from(f32::EPSILON) / 2.0,
         })
     }
+
+    /// True if a query finds few points beyond the radius, and nearest images are the only ones within it.
+    fn suits(&self, candidates: &Candidates, radius: f64) -> bool {
+        let mut periods = candidates.periods.into_iter().filter(|&period| period > 0.0);
+        candidates.off <= radius / 16.0 && periods.all(|period| 2.0 * radius < period * (1.0 - 1e-9))
+    }
+
+    fn invalid(&self) -> usize {
+        self.is_valid.iter().filter(|is_valid| !**is_valid).count()
+    }
+}
+
+/// Neighbours by a query for the points around each point.
+fn query_step(
+    space: &Space<'_>,
+    candidates: Candidates,
+    radius: f64,
+    step: &mut Step<'_>,
+    output: &mut Output<'_>,
+) -> Result<Status> {
+    let descriptor = candidates.descriptor(output)?;
+    let asked = Scene {
+        objects: Source::Host(&candidates.scene.boxes),
+        queries: candidates.query(radius, !output.args.full).into(),
+        ..Scene::default()
+    };
+    let answer = step.run(&descriptor, &asked)?;
+    let result = answer.result;
+    let row = |points: [u32; 2]| {
+        let [from, to] = points.map(|row| &space.points[row as usize]);
+        let (distance, shift) = to_nearest_image(from, to, candidates.periods);
+        Row {
+            points,
+            distance,
+            shift,
+        }
+    };
+    let rows = query::rows(&result.query_offsets, &result.query_objects, |point| point);
+    let is_near = |&points: &[u32; 2]| row(points).distance <= radius;
+    let rows: Vec<_> = rows.into_par_iter().filter(is_near).collect();
+    report::neighbors(output.reporter, &result, rows.len() as u64, answer.duration);
+    output.write(step, rows.len(), rows.iter().map(|&points| row(points)))?;
+    Ok(step.status(&result))
+}
+
+/// Neighbours by pairs of boxes around points and their images, at any scale and in any cell.
+fn pair_step(space: &Space<'_>, radius: f64, step: &mut Step<'_>, output: &mut Output<'_>) -> Result<Status> {
+    let invalid = space.invalid();
+    let valid = (0..space.points.len() as u32).filter(|&row| space.is_valid[row as usize]);
+    // Original rows, if others are left out.
+    let kept: Option<Vec<u32>> = (invalid > 0).then(|| valid.collect());
+    let points: Cow<'_, [[f64; 3]]> = match &kept {
+        None => space.points.into(),
+        Some(kept) => kept.iter().map(|&row| space.points[row as usize]).collect(),
+    };
+    let lattices = [space.lattice];
+    let spaces = Spaces::new(&points, None, &lattices, radius, MOST_CELLS);
+    let spaces = match spaces {
+        Ok(spaces) => spaces,
+        Err(Refused::Far(row)) => bail!("point {row} is 2^36 or more periods away"),
+        Err(Refused::Images(count)) => {
+            bail!("--radius {radius}: {count:.0} images of points may be within it; the limit is 2^29")
+        }
+    };
+    let boxes = input::Scene {
+        boxes: spaces.boxes().boxes,
+        dimensions: space.dimensions,
+        elements: None,
+        origin: LocalOrigin::default(),
+    };
+    let descriptor = BroadPhaseDescriptor {
+        dimensions: dimensions(&boxes),
+        scheme: scheme(&output.args.scheme, &boxes, output.reporter)?,
+        ..Default::default()
+    };
+    let scene = Scene {
+        objects: Source::Host(&boxes.boxes),
+        ..Scene::default()
+    };
+    let answer = step.run(&descriptor, &scene)?;
+    let mut result = answer.result;
+    drop(boxes);
+    let pairs = std::mem::take(&mut result.pairs);
+    let links = Links::new(&spaces, &pairs, !output.args.full, |offset| distance(offset) <= radius);
+    drop(pairs);
+    // Points, not boxes, some of which are images.
+    result.counters.objects = space.points.len() as u32;
+    result.counters.invalid = invalid as u32;
+    report::neighbors(output.reporter, &result, links.count() as u64, answer.duration);
+    let original = |row: usize| kept.as_ref().map_or(row as u32, |kept| kept[row]);
+    let rows = (0..spaces.rows()).flat_map(|row| links.of(row).iter().map(move |&link| (row, link)));
+    let rows = rows.map(|(row, link)| {
+        let (other, shift, offset) = spaces.follow(row, link);
+        Row {
+            points: [original(row), original(other as usize)],
+            distance: distance(offset),
+            shift: shift.map(|cells| cells as f64),
+        }
+    });
+    output.write(step, links.count(), rows)?;
+    Ok(step.status(&result))
 }

@@ -43,6 +43,11 @@ impl<'a> Step<'a> {
         self.answer(&mut engine, scene)
     }
 
+    /// True if options need a step to save or to time.
+    pub fn is_needed(&self) -> bool {
+        self.args.timings || self.snapshot.is_some()
+    }
+
     fn keep(&mut self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<()> {
         match self.snapshot.take() {
             Some(mut file) => {

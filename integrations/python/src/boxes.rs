@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gpu_broad_phase::Aabb;
+pub use exact_neighbors::{round_down, round_up};
 use numpy::ndarray::ArrayView2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -10,26 +11,6 @@ use crate::arrays::{EachView, Numbers};
 
 /// Boxes per parallel task.
 const SHARE: usize = 4096;
-
-/// Largest float ≤ `number`. Branches would be mispredicted, so there are none.
-pub fn round_down(number: f64) -> f32 {
-    let nearest = number as f32;
-    stepped(nearest, -i32::from(f64::from(nearest) > number))
-}
-
-/// Smallest float ≥ `number`.
-pub fn round_up(number: f64) -> f32 {
-    let nearest = number as f32;
-    stepped(nearest, i32::from(f64::from(nearest) < number))
-}
-
-/// The next float up or down. It never crosses 0, because rounding keeps the sign.
-fn stepped(float: f32, step: i32) -> f32 {
-    let bits = float.to_bits() as i32;
-    // Bits of negative floats ascend as the floats descend.
-    let sign = 1 | (bits >> 31);
-    f32::from_bits((bits + sign * step) as u32)
-}
 
 trait Bound: Copy + PartialOrd + Sync {
     fn down(self) -> f32;

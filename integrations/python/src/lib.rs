@@ -3,7 +3,6 @@
 mod arrays;
 mod boxes;
 mod candidates;
-mod cells;
 mod engine;
 mod errors;
 mod neighbors;

@@ -381,6 +381,38 @@ def test_numbers_past_single_precision(backend: str) -> None:
     assert mine.neighbors([[0.1, 0, 0], [0.9, 0, 0]], 0.3, cell=[1, 1e150, 1]).j.tolist() == [1, 0]
 
 
+@pytest.mark.parametrize("cell", [None, (12.0, 12.0, 0.0)])
+@pytest.mark.parametrize(
+    "strays",
+    [
+        [[1e10] * 3],
+        [[1.0, 1.0, -3.4e38], [1.0, 2.0, -3.4e38], [5.0, 2.0, 1e300]],
+        [[0, 1e3, 0], [0, 0, -1e7], [1e8, 0, 1e14]],
+    ],
+)
+def test_far_points_change_no_other_ones(backend: str, strays: Any, cell: Any) -> None:
+    points = np.random.default_rng(12).random((4000, 3)) * 12
+    strays = np.array(strays) * (1.0 if cell is None else [1e-3, 1e-3, 1.0])
+    mine = broad_phase(backend)
+    alone = mine.neighbors(points, 0.5, cell=cell)
+    found = mine.neighbors(np.vstack([points, strays + [0, 0, 100]]), 0.5, cell=cell)
+    assert np.array_equal(found.offsets[:4001], alone.offsets)
+    for name in ("objects", "distances", "shifts"):
+        assert getattr(found, name)[: len(alone.j)].tobytes() == getattr(alone, name).tobytes(), name
+    # Boxes around points overlap at up to twice as many pairs.
+    assert mine.stats()["pairs"] < 1.25 * len(alone.j)
+
+
+def test_clusters_far_from_each_other(backend: str) -> None:
+    random = np.random.default_rng(13)
+    for far in (1e7, 1e10, 1e13):
+        points = random.random((1800, 3)) * 7 + random.integers(0, 3, (1800, 1)) * far
+        mine = broad_phase(backend)
+        found = mine.neighbors(points, 0.4)
+        check(found, points, 0.4)
+        assert mine.stats()["pairs"] < 1.25 * len(found.j)
+
+
 def test_far_from_the_origin_as_near_as_elsewhere(backend: str) -> None:
     points = np.array([[FAR, 0, 0], [FAR, 0.5, 0]])
     assert broad_phase(backend).neighbors(points, 1.0, half=True).distances.tolist() == [0.5]

@@ -4,9 +4,10 @@
 use std::io::BufRead;
 
 use anyhow::{Context, Result, bail};
+use exact_neighbors::Lattice;
 
 use super::text::{Lines, real};
-use super::{Table, shortened};
+use super::{Table, along_axes, shortened};
 
 /// Number of columns, and index of the first position column.
 struct Layout {
@@ -52,7 +53,7 @@ pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
     let comment = comment.unwrap_or_default();
     let layout = layout(&comment).context("line 2")?;
     let mut table = Table::new(3);
-    table.period = lattice(&comment, notes).context("line 2")?;
+    table.cell = lattice(&comment, notes).context("line 2")?;
     for atom in 0..count {
         let Some((number, text)) = lines.next_whole()? else {
             bail!("truncated: {atom} of {count} atoms");
@@ -146,44 +147,58 @@ fn words(list: &str) -> impl Iterator<Item = &str> {
     list.split(is_between).filter(|word| !word.is_empty())
 }
 
-/// Period of each axis, 0 for none. `None` without a cell, or if its sides are not along the axes.
-fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[f64; 3]>> {
+/// Vectors of the cell, 0 on axes without a period, in the order of the axes if they are along these. `None` without a
+/// cell, or if it is flat.
+fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[[f64; 3]; 3]>> {
     let Some(text) = value(comment, "Lattice") else {
         return Ok(None);
     };
     let numbers: Option<Vec<f64>> = words(&text).map(real).collect();
     let numbers = numbers.filter(|numbers| numbers.iter().all(|number| number.is_finite()));
-    let sides = match numbers.as_deref() {
+    let mut sides = match numbers.as_deref() {
         Some(&[x, y, z]) => [[x, 0.0, 0.0], [0.0, y, 0.0], [0.0, 0.0, z]],
         Some(&[a, b, c, d, e, f, g, h, i]) => [[a, b, c], [d, e, f], [g, h, i]],
         _ => bail!("Lattice {:?}: needs 9 numbers", shortened(&text)),
     };
-    let mut is_periodic = [true; 3];
     if let Some(text) = value(comment, "pbc") {
         let said: Option<Vec<_>> = words(&text).map(truth).collect();
-        is_periodic = said
+        let is_periodic: [bool; 3] = said
             .and_then(|said| said.try_into().ok())
             .with_context(|| format!("pbc {:?}: needs three values of T or F", shortened(&text)))?;
+        for (side, _) in sides
+            .iter_mut()
+            .zip(is_periodic)
+            .filter(|(_, is_periodic)| !is_periodic)
+        {
+            *side = [0.0; 3];
+        }
     }
+    let cell = periods(&sides).map_or(sides, along_axes);
+    if Lattice::new(cell).is_none() {
+        notes.push(
+            "vectors of Lattice are in one plane, or too short or long: ignored, so pairs across its sides are missing; pass --period if \
+             needed"
+                .to_owned(),
+        );
+        return Ok(None);
+    }
+    Ok(Some(cell))
+}
+
+/// Period of each axis, 0 for none. `None` if sides are not along the axes.
+fn periods(sides: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
     let mut periods = [0.0; 3];
-    for (side, _) in sides.iter().zip(is_periodic).filter(|(_, is_periodic)| *is_periodic) {
+    for side in sides {
         let largest = side.iter().fold(0.0_f64, |largest, part| largest.max(part.abs()));
         // Tolerance: cells computed from angles deviate by about 1e-16.
         let mut along = (0..3).filter(|&axis| side[axis].abs() > 1e-12 * largest);
         match (along.next(), along.next()) {
             (None, _) => {}
             (Some(axis), None) if periods[axis] == 0.0 => periods[axis] = largest,
-            _ => {
-                notes.push(
-                    "Lattice is not along the axes: ignored, so pairs across its sides are missing; pass --period if \
-                     needed"
-                        .to_owned(),
-                );
-                return Ok(None);
-            }
+            _ => return None,
         }
     }
-    Ok(Some(periods))
+    Some(periods)
 }
 
 fn truth(word: &str) -> Option<bool> {
@@ -198,12 +213,9 @@ fn truth(word: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn periods(comment: &str) -> Option<[f64; 3]> {
-        lattice(comment, &mut Vec::new()).unwrap()
-    }
-
     #[test]
     fn a_cell_along_the_axes_is_a_period() {
+        let cell = |comment: &str| lattice(comment, &mut Vec::new()).unwrap();
         for (comment, expected) in [
             ("water", None),
             ("Lattice=\"4 0 0 0 5 0 0 0 6\"", Some([4.0, 5.0, 6.0])),
@@ -220,12 +232,15 @@ mod tests {
                 Some([4.0, 5.0, 0.0]),
             ),
             ("Lattice=\"4 0 0 0 5 0 1 1 6\" pbc=\"1 1 0\"", Some([4.0, 5.0, 0.0])),
-            ("Lattice=\"4 0 0 -2 3.46 0 0 0 6\"", None),
             ("Lattice=\"4 0 0 5 0 0 0 0 6\"", None),
             ("NoLattice=\"4 0 0 0 5 0 0 0 6\"", None),
         ] {
-            assert_eq!(periods(comment), expected, "{comment}");
+            assert_eq!(cell(comment), expected.map(along_axes), "{comment}");
         }
+        let skew = [[4.0, 0.0, 0.0], [-2.0, 3.46, 0.0], [0.0, 0.0, 6.0]];
+        assert_eq!(cell("Lattice=\"4 0 0 -2 3.46 0 0 0 6\""), Some(skew));
+        let slab = [skew[0], skew[1], [0.0; 3]];
+        assert_eq!(cell("Lattice=\"4 0 0 -2 3.46 0 0 0 6\" pbc=\"T T F\""), Some(slab));
         for comment in [
             "Lattice=\"4 0 0\" pbc=\"T T\"",
             "Lattice=\"4 0 0 0\"",

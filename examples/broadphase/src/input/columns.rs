@@ -132,7 +132,7 @@ impl<'a> Choice<'a> {
             .rows()
             .flat_map(|row| plan.columns.iter().map(|&column| row[column]));
         picked.values = values.collect();
-        picked.period = table.period;
+        picked.cell = table.cell;
         plan.finish(picked)
     }
 

@@ -83,7 +83,7 @@ pub fn points(
     let points = Points {
         positions: mesh.positions,
         dimensions: if is_flat { 2 } else { 3 },
-        period: None,
+        cell: None,
     };
     Ok((points, [mesh.edges.len(), mesh.faces.len()]))
 }

@@ -47,15 +47,20 @@ pub struct Scene {
 pub struct Points {
     pub positions: Vec<[f64; 3]>,
     pub dimensions: u8,
-    /// Period of each axis, 0 for none; `None` if the file has no cell.
-    pub period: Option<[f64; 3]>,
+    /// Vectors of the cell, 0 on axes without a period; `None` if the file has no cell.
+    pub cell: Option<[[f64; 3]; 3]>,
+}
+
+/// Cell with these periods.
+pub fn along_axes(periods: [f64; 3]) -> [[f64; 3]; 3] {
+    std::array::from_fn(|axis| std::array::from_fn(|of| if axis == of { periods[axis] } else { 0.0 }))
 }
 
 struct Table {
     columns: usize,
     values: Vec<f64>,
     filters: Option<Vec<[u32; 2]>>,
-    period: Option<[f64; 3]>,
+    cell: Option<[[f64; 3]; 3]>,
     /// Names of the columns, if they decided.
     read_as: Option<String>,
 }
@@ -66,7 +71,7 @@ impl Table {
             columns,
             values: Vec::new(),
             filters: None,
-            period: None,
+            cell: None,
             read_as: None,
         }
     }
@@ -353,6 +358,11 @@ pub fn points(path: &Path, columns: &[String], dimensions: Option<u8>, reporter:
     Ok(points)
 }
 
+/// Warns after the results, as of ignored rows.
+pub fn warn(path: &Path, note: String) {
+    warn_all(path, [note]);
+}
+
 fn row(place: usize) -> String {
     format!("row {place}")
 }
@@ -379,7 +389,7 @@ fn points_of_table(table: &Table) -> Result<Points> {
     Ok(Points {
         positions: table.rows().map(position).collect(),
         dimensions: axes as u8,
-        period: table.period,
+        cell: table.cell,
     })
 }
 

@@ -714,7 +714,8 @@ fn broken_files_of_atoms_are_refused() {
         points.map_err(|error| format!("{error:#}"))
     };
     let whole = read(text.as_bytes()).unwrap();
-    assert_eq!((whole.positions.len(), whole.period), (2, Some([3.0, 3.0, 0.0])));
+    let cell = [[3.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0; 3]];
+    assert_eq!((whole.positions.len(), whole.cell), (2, Some(cell)));
     for length in 0..text.len() {
         if let Err(said) = read(&text.as_bytes()[..length]) {
             assert!(!said.contains('\n') && said.len() < 600, "{said}");

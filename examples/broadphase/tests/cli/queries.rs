@@ -132,6 +132,118 @@ fn neighbors_of_many_points_are_those_of_the_definition() {
 }
 
 #[test]
+fn all_images_within_the_radius_are_neighbors() {
+    let folder = Folder::new();
+    folder.write("two.csv", "0.5,0\n3,0\n");
+    let neighbors = |radius: &str, options: &[&str]| {
+        let arguments = [&["neighbors", "two.csv", "--period", "6", "--radius", radius], options].concat();
+        let expected = folder.cpu(&arguments);
+        assert_eq!(folder.run_on_adapter(&arguments).stdout, expected, "{arguments:?}");
+        expected
+    };
+    let all = ["--distances", "--shifts"];
+    assert_eq!(neighbors("3", &all), "0,1,2.5,0,0\n");
+    assert_eq!(neighbors("3.5", &all), "0,1,3.5,-1,0\n0,1,2.5,0,0\n");
+    assert_eq!(neighbors("3.5", &[]), "0,1\n0,1\n");
+    assert_eq!(neighbors("3.5", &["--count-only"]), "2\n");
+    assert_eq!(
+        neighbors("3.5", &["--full", "--shifts"]),
+        "0,1,-1,0\n0,1,0,0\n1,0,0,0\n1,0,1,0\n"
+    );
+    // Points are neighbours of their own images, once or in both directions.
+    assert_eq!(
+        neighbors("6", &["--shifts"]),
+        "0,0,0,1\n0,0,1,0\n0,1,-1,0\n0,1,0,0\n1,1,0,1\n1,1,1,0\n"
+    );
+    assert_eq!(neighbors("6", &["--full", "--count-only"]), "12\n");
+    // The nearest ones are points, each at its nearest image.
+    let nearest = ["neighbors", "two.csv", "--period", "6", "--nearest", "2", "--distances"];
+    assert_eq!(folder.cpu(&nearest), "0,1,2.5\n1,0,2.5\n");
+}
+
+/// Rows of the k nearest by brute force, with distances.
+fn nearest(points: &[[f64; 3]], count: usize) -> String {
+    let mut rows = String::new();
+    for (row, from) in points.iter().enumerate() {
+        let distance = |to: &[f64; 3]| (0..3).map(|axis| (to[axis] - from[axis]).powi(2)).sum::<f64>().sqrt();
+        let others = points.iter().enumerate().filter(|(other, _)| *other != row);
+        let mut others: Vec<_> = others.map(|(other, to)| (distance(to), other)).collect();
+        others.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+        for (distance, other) in &others[..count] {
+            rows += &format!("{row},{other},{distance}\n");
+        }
+    }
+    rows
+}
+
+#[test]
+fn far_points_change_no_other_ones() {
+    let folder = Folder::new();
+    folder.generate(&[
+        "points",
+        "--count",
+        "3000",
+        "--side",
+        "12",
+        "--seed",
+        "3",
+        "-o",
+        "points.csv",
+    ]);
+    let text = String::from_utf8(folder.read("points.csv")).unwrap();
+    let radius = ["--radius", "0.5", "--distances"];
+    let rows = |name: &str, options: &[&str]| folder.cpu(&[&["neighbors", name], options].concat());
+    let expected = rows("points.csv", &radius);
+    assert!(expected.lines().count() > 1000);
+    let step = ["--radius", "0.5", "--count-only", "--snapshot", "step"];
+    for (name, stray) in [
+        ("one.csv", "1e10,1e10,1e10\n"),
+        ("no_data.csv", "1,1,-3.4e38\n1,2,-3.4e38\n"),
+        ("scales.csv", "1e3,0,0\n-1e7,0,0\n1e14,0,0\n0,-1e100,0\n0,0,1e300\n"),
+    ] {
+        folder.write(name, format!("{text}{stray}"));
+        assert_eq!(rows(name, &radius), expected, "{name}");
+        // Boxes around points overlap at up to twice as many pairs.
+        folder.cpu(&[&["neighbors", name], &step[..]].concat());
+        let replayed = folder.cpu(&["replay", "step"]);
+        let pairs: usize = replayed
+            .lines()
+            .nth(1)
+            .unwrap()
+            .split_whitespace()
+            .nth(4)
+            .unwrap()
+            .parse()
+            .unwrap();
+        assert!(pairs < 5 * expected.lines().count() / 2, "{name}: {replayed}");
+        let near = ["--nearest", "3", "--radius", "0.5", "--distances"];
+        assert_eq!(rows(name, &near), rows("points.csv", &near), "{name}");
+    }
+    // Clusters that f32 cannot resolve in one frame.
+    let points: Vec<[f64; 3]> = text
+        .lines()
+        .take(1200)
+        .enumerate()
+        .map(|(row, line)| {
+            let position: Vec<f64> = line.split(',').map(|number| number.parse().unwrap()).collect();
+            let far = [0.0, 1e10, -3e11][row % 3];
+            [position[0] + far, position[1], position[2] - far]
+        })
+        .collect();
+    let text: String = points.iter().map(|[x, y, z]| format!("{x},{y},{z}\n")).collect();
+    folder.write("clusters.csv", text);
+    assert_eq!(
+        rows("clusters.csv", &["--nearest", "5", "--distances"]),
+        nearest(&points, 5)
+    );
+    // All are as near as can be, so the smallest rows are nearest.
+    folder.write("same.csv", "1.5,2,3\n".repeat(2000));
+    let same = rows("same.csv", &["--nearest", "2"]);
+    assert!(same.starts_with("0,1\n0,2\n1,0\n1,2\n2,0\n2,1\n3,0\n3,1\n"), "{same}");
+    assert_eq!(same.lines().count(), 4000);
+}
+
+#[test]
 fn queries_reach_as_far_as_they_are_told_to() {
     let folder = Folder::new();
     folder.write("boxes.csv", "0,0,0,1,1,1\n3,0,0,4,1,1\n0,5,0,1,6,1\nnan,0,0,1,1,1\n");
