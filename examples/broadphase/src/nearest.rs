@@ -1,5 +1,5 @@
-//! Finds the nearest neighbours of points by a query for a few more of them in f32. Where that does not prove which
-//! ones are nearest in f64, a k-d tree finds them.
+//! Finds the nearest neighbours by a query for a few more in f32. Where these do not prove the answer in f64, a k-d tree
+//! finds it.
 
 use std::collections::BinaryHeap;
 use std::time::Instant;
@@ -78,7 +78,6 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Distance to the nearest image of the second point, and its shift.
     fn image(&self, [from, to]: [u32; 2]) -> (f64, [f64; 3]) {
         let [from, to] = [from, to].map(|row| &self.points[row as usize]);
         to_nearest_image(from, to, self.periods)
@@ -118,7 +117,7 @@ impl Search<'_> {
         Ok((rows, step.status(&result)))
     }
 
-    /// Writes the nearest candidates to `list`. Returns true if no other point can be as near.
+    /// Fills `list`. Returns true if no other point can be as near.
     fn keep_nearest(&self, row: u32, found: &[NearestObject], off: f64, list: &mut [u32]) -> bool {
         let objects = found.iter().map(|neighbor| neighbor.object);
         let mut near: Vec<_> = objects
@@ -128,7 +127,7 @@ impl Search<'_> {
         let is_whole = near.len() < found.len();
         let farthest = near.iter().fold(0.0, |farthest, near| near.0.max(farthest));
         near.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        // Other points were as far as the farthest in f32, and distances in f32 are off by a few ulps.
+        // Others are as far in f32, but for a few ulps.
         let bound = farthest * (1.0 - 64.0 * f64::from(f32::EPSILON)) - 2.0 * off;
         let is_proved = is_whole
             || near.get(list.len() - 1).is_some_and(|last| last.0 < bound) && farthest < f64::from(f32::MAX) / 2.0
@@ -158,8 +157,7 @@ impl Search<'_> {
         });
     }
 
-    /// Estimates from a sample whether a search in f32 would test over 1000 points for each, because many of them are in
-    /// one cell of a grid with a cell per point.
+    /// Estimates from a sample if cells of a grid with a cell per point have over 1000 points on average.
     fn is_uneven(&self, space: &Space<'_>) -> bool {
         const SAMPLE: usize = 4096;
         const MOST_TESTS: f64 = 1000.0;
@@ -193,7 +191,6 @@ impl Search<'_> {
         keys.chunk_by(|a, b| a == b).map(tests).sum::<f64>() > MOST_TESTS * count as f64
     }
 
-    /// Position, moved into the period.
     fn wrapped(&self, row: usize) -> [f64; 3] {
         std::array::from_fn(|axis| match self.periods[axis] {
             period if period > 0.0 => self.points[row][axis].rem_euclid(period),
@@ -202,11 +199,11 @@ impl Search<'_> {
     }
 }
 
-/// A k-d tree. A library would do without periods, ties by index, and lengths whose squares overflow.
+/// A k-d tree with periods, ties by index, and lengths whose squares overflow.
 struct Tree<'a> {
     search: &'a Search<'a>,
     places: Vec<[f64; 3]>,
-    /// Bound of the rounding of distances that comes from wrapping.
+    /// Bound of the rounding of wrapped distances.
     off: f64,
     root: Node,
 }
@@ -214,7 +211,6 @@ struct Tree<'a> {
 struct Node {
     min: [f64; 3],
     max: [f64; 3],
-    /// Smallest row.
     least: u32,
     content: Content,
 }

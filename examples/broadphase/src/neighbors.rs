@@ -114,10 +114,10 @@ fn periods(cell: &[[f64; 3]; 3]) -> Option<[f64; 3]> {
     (*cell == input::along_axes(periods)).then_some(periods)
 }
 
-/// Points farther away have no place in the cell: their rounding is a large part of it.
+/// Farther away, rounding is a large part of the cell.
 const MOST_CELLS: u64 = 1 << 36;
 
-/// Whether each point takes part. Warns of those that are too far from the cell; the reader warned of others.
+/// Returns false for points to ignore. The reader has warned of those that are not finite.
 fn valid(args: &NeighborsArgs, points: &Points, lattice: &Lattice) -> Vec<bool> {
     let is_finite = |point: &[f64; 3]| point.iter().all(|value| value.is_finite());
     let is_far = |point: &[f64; 3]| {
@@ -151,7 +151,6 @@ pub struct Space<'a> {
     pub periods: Option<[f64; 3]>,
 }
 
-/// Points for a query of the step.
 pub struct Candidates {
     pub scene: input::Scene,
     pub periods: [f64; 3],
@@ -239,7 +238,7 @@ impl Space<'_> {
         })
     }
 
-    /// True if a query finds few points beyond the radius, and nearest images are the only ones within it.
+    /// True if f32 is fine, and only nearest images are within the radius.
     fn suits(&self, candidates: &Candidates, radius: f64) -> bool {
         let mut periods = candidates.periods.into_iter().filter(|&period| period > 0.0);
         candidates.off <= radius / 16.0 && periods.all(|period| 2.0 * radius < period * (1.0 - 1e-9))
@@ -250,7 +249,6 @@ impl Space<'_> {
     }
 }
 
-/// Neighbours by a query for the points around each point.
 fn query_step(
     space: &Space<'_>,
     candidates: Candidates,
@@ -283,11 +281,10 @@ fn query_step(
     Ok(step.status(&result))
 }
 
-/// Neighbours by pairs of boxes around points and their images, at any scale and in any cell.
+/// Pairs of boxes, at any scale and in any cell.
 fn pair_step(space: &Space<'_>, radius: f64, step: &mut Step<'_>, output: &mut Output<'_>) -> Result<Status> {
     let invalid = space.invalid();
     let valid = (0..space.points.len() as u32).filter(|&row| space.is_valid[row as usize]);
-    // Original rows, if others are left out.
     let kept: Option<Vec<u32>> = (invalid > 0).then(|| valid.collect());
     let points: Cow<'_, [[f64; 3]]> = match &kept {
         None => space.points.into(),
@@ -323,7 +320,7 @@ fn pair_step(space: &Space<'_>, radius: f64, step: &mut Step<'_>, output: &mut O
     let pairs = std::mem::take(&mut result.pairs);
     let links = Links::new(&spaces, &pairs, !output.args.full, |offset| distance(offset) <= radius);
     drop(pairs);
-    // Points, not boxes, some of which are images.
+    // Without images.
     result.counters.objects = space.points.len() as u32;
     result.counters.invalid = invalid as u32;
     report::neighbors(output.reporter, &result, links.count() as u64, answer.duration);

@@ -1,14 +1,14 @@
 //! Neighbours within a radius, with all periodic images, exact in f64.
 //!
-//! 1. [`Spaces`] moves points into their cells and adds the images that may be near them.
-//! 2. [`Spaces::boxes`] returns boxes in f32 for a step. Neighbours are pairs of them. Where f32 is too coarse, gaps
-//!    wider than the radius are shortened, so that one stray point does not make candidates of all others.
-//! 3. [`Links`] keeps the pairs that are near in f64, sorted by point.
+//! [`Spaces::boxes`] returns f32 boxes around points and images for a step; their pairs include all neighbours.
+//! [`Links`] keeps the pairs that are near in f64.
 
 mod lattice;
 mod links;
 mod ruler;
 mod spaces;
+#[cfg(test)]
+mod tests;
 
 pub use lattice::Lattice;
 pub use links::{Links, SHARE};
@@ -25,7 +25,7 @@ pub fn length(vector: Vector) -> f64 {
     vector.into_iter().fold(0.0, f64::hypot)
 }
 
-/// Like [`length`], but faster where squares are normal numbers.
+/// [`length`], faster where squares are normal numbers.
 pub fn distance(offset: Vector) -> f64 {
     let squared = dot(offset, offset);
     if squared.is_normal() {

@@ -21,12 +21,11 @@ pub struct Links {
     /// First link of each row, then their number.
     pub offsets: Vec<i64>,
     /// For [`Spaces::follow`]. They ascend by neighbour, then by shift.
-    links: Vec<u64>,
+    pub(crate) links: Vec<u64>,
 }
 
 impl Links {
-    /// Lists pairs whose offset `is_near`. With `half`, each pair is listed once, for the smaller row, and so is each
-    /// pair of images of a point with itself.
+    /// Lists pairs whose offset `is_near`. With `half`, each is listed once, for the smaller row.
     pub fn new(spaces: &Spaces<'_>, pairs: &[Pair], half: bool, is_near: impl Fn(Vector) -> bool + Sync) -> Self {
         let rows = spaces.rows();
         let counts: Vec<_> = (0..rows).map(|_| AtomicU32::new(0)).collect();

@@ -1,32 +1,27 @@
-//! Coordinates along an axis with short gaps.
-//!
-//! Points on both sides of a gap wider than the radius cannot be neighbours. Shortening such gaps keeps all distances
-//! within the segments between them, and bounds the extent by the radius times the number of points.
+//! Shortens gaps wider than the radius, across which no points are neighbours. The extent is then bounded by the radius
+//! times the number of points, so that a stray point does not make f32 coarse for all others.
 
 use rayon::prelude::*;
 
-/// Points that overlap, one by one along the axis, once each is grown to half the radius on both sides.
+/// Points without such a gap.
 struct Segment {
-    /// Lower end of the first point.
     first: f64,
-    /// Place of the lower end.
+    /// Place of `first`.
     start: f64,
-    /// True if all points overlap each other. They get the same place, since their width may be far above the radius.
+    /// True if all ends overlap: points get one place, since rounding may have made them wide.
     is_point: bool,
 }
 
 pub struct Ruler {
-    /// In ascending order.
     segments: Vec<Segment>,
     extent: f64,
 }
 
 impl Ruler {
-    /// `ends` are lower and upper ends of points.
+    /// `ends` are points grown by half the radius.
     pub fn new(mut ends: Vec<[f64; 2]>, radius: f64) -> Self {
         ends.par_sort_unstable_by(|a, b| a[0].total_cmp(&b[0]));
         let mut segments: Vec<Segment> = Vec::new();
-        // Widths, until gaps are known.
         let mut widths = Vec::new();
         let mut rest = &ends[..];
         while let Some(&[first, mut last]) = rest.first() {
@@ -51,7 +46,7 @@ impl Ruler {
             rest = others;
         }
         let total: f64 = widths.iter().sum();
-        // In the same order as the segments' widths, so that gaps at most double the extent.
+        // About as wide as segments.
         let gap = match (radius / 4.0).max(total / widths.len() as f64) {
             gap if gap > 0.0 => gap,
             _ => 1.0,

@@ -12,10 +12,9 @@ use crate::{Vector, dot, round_down, round_up};
 const MOST_IMAGES: f64 = (1 << 29) as f64;
 /// Tests per point up to which brute force is faster than the CPU engine, measured on 2 cores.
 const MOST_TESTS: usize = 800;
-/// Largest half extent, in radii, of points that are placed in f32 as they are. Rounding is below a sixteenth of the
-/// radius up to there.
+/// Half extent in radii up to which rounding is below a sixteenth of the radius.
 const MOST_RADII: f64 = (1 << 19) as f64;
-/// Part of the radius that covers the rounding of distances.
+/// Covers the rounding of distances.
 const SPARE: f64 = 1.0 / (1 << 20) as f64;
 /// Low word of a [`Spaces::link`] without an image.
 const DIRECT: u32 = 1 << 31;
@@ -51,20 +50,20 @@ impl Extent {
         self.size = self.size.max(other.size);
     }
 
-    /// Half of the extent along an axis. The whole might overflow.
+    /// The whole extent might overflow.
     fn half(&self, axis: usize) -> f64 {
         (self.max[axis] / 2.0 - self.min[axis] / 2.0).max(0.0)
     }
 }
 
-/// Map from positions of a world to places, which are positions for f32.
+/// Map from positions of a world to places for f32.
 struct Frame {
     middle: Vector,
     /// Axes on which f32 is coarse beside the radius.
     rulers: [Option<Ruler>; 3],
     /// Bound of the rounding of places.
     error: Vector,
-    /// A power of two, so that places and the radius are normal numbers in f32.
+    /// Makes places and the radius normal numbers in f32.
     scale: f64,
 }
 
@@ -110,15 +109,13 @@ struct Rows {
     images: Vec<u32>,
 }
 
-/// Input that [`Spaces::new`] refuses.
 pub enum Refused {
-    /// This point is too many cells away.
+    /// Row of a point too many cells away.
     Far(usize),
-    /// More than 2^29 images may be within the radius.
+    /// Number of images, above 2^29.
     Images(f64),
 }
 
-/// Boxes for a step. Points that may be neighbours are pairs of them.
 pub struct Boxes {
     /// Points, then images, which are static.
     pub boxes: Vec<Aabb>,
@@ -198,7 +195,7 @@ impl<'a> Spaces<'a> {
         (lattice.scaled(point), sizes.into_iter().fold(0.0, f64::max))
     }
 
-    /// Position of a point or image, and the bound of its rounding: 0 on axes on which it is not moved.
+    /// Position of a point or image, and the bound of its rounding.
     fn moved(&self, row: usize, by: [i32; 3]) -> (Vector, Vector) {
         let point = self.points[row];
         let (mut position, mut error) = (point, [0.0; 3]);
@@ -220,7 +217,6 @@ impl<'a> Spaces<'a> {
         (position, error)
     }
 
-    /// Moves points into their cells.
     fn move_home(&mut self, most_cells: f64) -> Result<(), Refused> {
         let rows = || (0..self.points.len()).into_par_iter();
         let is_far = |cells: &f64| cells.is_nan() || cells.abs() >= most_cells;
@@ -322,7 +318,7 @@ impl<'a> Spaces<'a> {
         };
     }
 
-    /// Lower and upper ends of a world's points and images on an axis, grown so that neighbours overlap.
+    /// Points and images on an axis, grown by half the radius.
     fn ends(&self, rows: &Rows, axis: usize) -> Vec<[f64; 2]> {
         let end = |row: usize, by: [i32; 3]| {
             let (position, error) = self.moved(row, by);
@@ -360,7 +356,7 @@ impl<'a> Spaces<'a> {
         (frame.place(position), errors)
     }
 
-    /// Boxes whose pairs, of two points or of a point and an image, include all that are within the radius.
+    /// Boxes whose pairs include all points, and points and images, within the radius.
     pub fn boxes(&self) -> Boxes {
         let around = |row: usize, by: [i32; 3]| {
             let (place, error) = self.place(row, by);
@@ -387,7 +383,7 @@ impl<'a> Spaces<'a> {
         }
     }
 
-    /// The same pairs, and possibly others, by brute force. `None` if the CPU engine is faster.
+    /// Such pairs by brute force. `None` if the CPU engine is faster.
     pub fn tested_pairs(&self) -> Option<Vec<Pair>> {
         if self.points.len() > 2 * MOST_TESTS * self.frames.len() {
             return None;

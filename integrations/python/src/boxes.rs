@@ -1,7 +1,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use gpu_broad_phase::Aabb;
 pub use exact_neighbors::{round_down, round_up};
+use gpu_broad_phase::Aabb;
 use numpy::ndarray::ArrayView2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;

@@ -1,7 +1,7 @@
 //! Finds neighbours within a radius, exact in double precision.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Pair, PairOrder, Scene};
 use exact_neighbors::{Lattice, Links, Refused, SHARE, Spaces, Vector, distance, dot, length};
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Pair, PairOrder, Scene};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
