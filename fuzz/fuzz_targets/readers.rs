@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use broadphase::args::{QueryColumnArgs, RayColumnArgs, ReadingArgs};
+use broadphase::args::ReadingArgs;
 use broadphase::input;
 use broadphase::mesh::Kind;
 use broadphase::report::Reporter;
@@ -145,8 +145,8 @@ fn table(path: &Path, choice: u8) {
             assert!(scene.elements.is_none() && asked.is_none_or(|asked| asked == scene.dimensions));
             scene.boxes.len()
         }),
-        1 => told(input::rays(path, &RayColumnArgs::default(), dimensions, QUIET)).map(|rays| rays.at(FAR).into_plain().len()),
-        2 => told(input::boxes(path, &QueryColumnArgs::default(), dimensions, QUIET)).map(|boxes| boxes.at(FAR).len()),
+        1 => told(input::rays(path, &[], dimensions, QUIET)).map(|rays| rays.at(FAR).into_plain().len()),
+        2 => told(input::boxes(path, &[], dimensions, QUIET)).map(|boxes| boxes.at(FAR).len()),
         _ => points(path, asked),
     };
 }
@@ -173,7 +173,7 @@ fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
     let free = choice & 32 != 0;
     let dimensions = 2 + (choice & 1);
     let count = points(path, (choice & 2 != 0).then_some(dimensions));
-    let queries = told(input::boxes(path, &QueryColumnArgs::default(), dimensions, QUIET));
+    let queries = told(input::boxes(path, &[], dimensions, QUIET));
     assert!(queries.is_none_or(|queries| count.is_none_or(|count| count == queries.at(FAR).len())));
     let wide = input::wide_scene_between(path, &reading(None, elements, next), between, free, QUIET);
     let scene = told(wide.and_then(|wide| wide.alone(None, QUIET)));

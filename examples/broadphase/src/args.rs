@@ -1,6 +1,5 @@
 use std::any::TypeId;
 use std::ffi::OsString;
-use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -181,7 +180,7 @@ pub struct NeighborsArgs {
     ///
     /// Coordinates, radius and period are used in f64, as written.
     pub points: PathBuf,
-    /// Columns of x, y and, in 3D, z, by name or by number from 0. Default: columns with such names, else all in order.
+    /// Columns of the positions. Names are read like a header with these names only, numbers from 0 in the order given.
     #[arg(long, value_name = "X,Y[,Z]", value_delimiter = ',')]
     pub columns: Vec<String>,
     /// Largest distance between neighbours. Required without --nearest.
@@ -378,12 +377,12 @@ const SCENE_FORMATS: &str = "\
     in a first line `sep=;`. Numbers have a decimal point. `#` starts a comment, and so do `//`, `%` and `;` at the \
     start of a line. The first line may be a header. A first line that numbers three or more columns from 0 is a \
     header if the second line has a fraction, else a row; a warning says which.\n\n\
-    Names in the header decide where they say one thing, in any order and beside other columns: xmin or min_x and so \
-    on, x0 and x1, left, top, right and bottom; x,y,width,height and other corners with sizes; cx,cy,w,h and other \
-    centers with sizes; x,y,z of points; origin or x,y,z, direction or dx,dy,dz, and tmax of rays. A first column \
-    named id or index, or without a name, is left out. Names that can mean several things, such as x,y,z,dx,dy,dz of \
-    boxes, or that contradict the order, are an error; --columns and --form decide. Other names are ignored. A comment \
-    directly above the rows counts as a header if its names say one thing.\n\n\
+    Columns are found by names such as xmin or min_x, x0, left, cx, width and size_x, in any order and beside other \
+    columns, which are left out; so are those of rays (ox or x, dx or dir_x, tmax) and points (x or lon). The first of \
+    top and bottom is the min. Names in a comment above the rows count if they are clear. Unknown names are read in \
+    order, without a first column that is unnamed or named id or index. Names that can mean several things, as \
+    x,y,z,dx,dy,dz of boxes can, or that contradict the order are an error: use --form, or pick columns with \
+    --columns.\n\n\
     Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D (rows, \
     2, 2). FILE.npz:NAME selects one of several arrays. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
     Invalid rows, with NaN or a min above its max, are ignored and keep their numbers.\n\n\
@@ -430,33 +429,27 @@ pub struct ReadingArgs {
     /// Second frame of the mesh. Boxes then cover the motion between the frames.
     #[arg(long, value_name = "FILE")]
     pub next: Option<PathBuf>,
-    /// Columns of a table of boxes, by name or by number from 0: mins, then maxes, optionally followed by layers,owner.
-    /// Default: columns whose names say so, else all in order.
+    /// Columns of a table of boxes, optionally with layers,owner. Names are read like a header with these names only,
+    /// numbers from 0 in the order given.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub columns: Vec<String>,
-    /// Meaning of the columns of boxes, in order, or by names that tell positions from sizes. Default: as the names say,
-    /// else `min-max`.
+    /// Meaning of the columns of boxes. Default: as their names say, else `min-max`.
     #[arg(long, value_enum)]
     pub form: Option<Form>,
 }
 
 #[derive(Args, Clone, Default)]
 pub struct RayColumnArgs {
-    /// Columns of the rays, by name or by number from 0: origin, direction and, optionally, t_max. Default: columns
-    /// whose names say so, else all in order.
+    /// Columns of the rays, by names or numbers like --columns.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "rays")]
     pub ray_columns: Vec<String>,
 }
 
 #[derive(Args, Clone, Default)]
 pub struct QueryColumnArgs {
-    /// Columns of the queries, by name or by number from 0: mins, then maxes, or positions. Default: columns whose
-    /// names say so, else all in order.
+    /// Columns of the queries, by names or numbers like --columns.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "boxes")]
     pub query_columns: Vec<String>,
-    /// Meaning of the columns of query boxes, like --form. Default: as the names say, else `min-max`.
-    #[arg(long, value_enum, requires = "boxes")]
-    pub query_form: Option<Form>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -472,14 +465,10 @@ pub enum Form {
     CenterHalf,
 }
 
-impl Display for Form {
-    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
-        formatter.write_str(match self {
-            Self::MinMax => "min-max",
-            Self::MinSize => "min-size",
-            Self::CenterSize => "center-size",
-            Self::CenterHalf => "center-half",
-        })
+impl Form {
+    pub fn name(self) -> String {
+        let value = self.to_possible_value();
+        value.map_or_else(String::new, |value| value.get_name().to_owned())
     }
 }
 
@@ -527,16 +516,10 @@ pub struct PairArgs {
     /// One column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
-    /// Column of the bodies, by name or by number from 0. Default: the only one, or one named body or group.
-    #[arg(long, value_name = "NAME", requires = "groups")]
-    pub group_column: Option<String>,
-    /// File with pairs to exclude: two columns of ids, as in results without --local-ids, in either order. A
-    /// text file without rows excludes nothing.
+    /// File with pairs to exclude: two columns of ids, as in results without --local-ids, in either order. A text file
+    /// without rows excludes nothing.
     #[arg(long, value_name = "FILE")]
     pub exclude: Option<PathBuf>,
-    /// Two columns of the pairs to exclude, by name or by number from 0. Default: the only two, or those named a and b.
-    #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', requires = "exclude")]
-    pub exclude_columns: Vec<String>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
     #[arg(long)]
     pub free: bool,

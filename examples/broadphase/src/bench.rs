@@ -200,7 +200,12 @@ fn read(path: &Path, named: &Path, reading: &ReadingArgs, reporter: Reporter) ->
 
 fn rays(scene: &Scene, origin: LocalOrigin, args: &BenchArgs, reporter: Reporter) -> Result<Option<Rays>> {
     if let Some(path) = &args.rays {
-        let rays = input::rays(path, &args.columns, scene.dimensions.count() as u8, reporter)?;
+        let rays = input::rays(
+            path,
+            &args.columns.ray_columns,
+            scene.dimensions.count() as u8,
+            reporter,
+        )?;
         return Rays::of_rays(rays.at(origin).into_plain())
             .with_context(|| path.display().to_string())
             .map(Some);

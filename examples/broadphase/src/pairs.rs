@@ -34,7 +34,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         margin: args.margin.margin,
         ..Default::default()
     };
-    let excluded = input::excluded(&args.which, &scene, reporter)?;
+    let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
     // Written after all inputs are read, to overwrite none.
     edge_list.write(&scene, reporter)?;
     let asked = Scene {

@@ -18,7 +18,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let wide = input::wide_scene(&args.scene.scene, &args.scene.reading, reporter)?;
-    let wide_boxes = input::boxes(&args.boxes, &args.columns, wide.dimensions, reporter)?;
+    let wide_boxes = input::boxes(&args.boxes, &args.columns.query_columns, wide.dimensions, reporter)?;
     let origin = wide.origin(wide_boxes.is_exact(), cell(&args.scheme), reporter);
     let scene = wide.at(origin, reporter)?;
     let boxes = wide_boxes.at(origin);

@@ -19,7 +19,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let wide = input::wide_scene(&args.scene.scene, &args.scene.reading, reporter)?;
-    let wide_rays = input::rays(&args.rays, &args.columns, wide.dimensions, reporter)?;
+    let wide_rays = input::rays(&args.rays, &args.columns.ray_columns, wide.dimensions, reporter)?;
     let origin = wide.origin(wide_rays.is_exact(), cell(&args.scheme), reporter);
     let scene = wide.at(origin, reporter)?;
     let rays = wide_rays.at(origin);

@@ -20,7 +20,7 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
         let wide_rays = args
             .rays
             .as_ref()
-            .map(|rays| input::rays(rays, &args.columns, wide.dimensions, reporter));
+            .map(|rays| input::rays(rays, &args.columns.ray_columns, wide.dimensions, reporter));
         let wide_rays = wide_rays.transpose()?;
         let origin = wide.origin(wide_rays.as_ref().is_none_or(WideRays::is_exact), None, reporter);
         let scene = wide.at(origin, reporter)?;

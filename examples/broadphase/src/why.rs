@@ -45,12 +45,12 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let rays = args
         .rays
         .as_ref()
-        .map(|file| input::rays(file, &args.ray_columns, axes, reporter));
+        .map(|file| input::rays(file, &args.ray_columns.ray_columns, axes, reporter));
     let rays = rays.transpose()?;
     let queries = args
         .boxes
         .as_ref()
-        .map(|file| input::boxes(file, &args.query_columns, axes, reporter));
+        .map(|file| input::boxes(file, &args.query_columns.query_columns, axes, reporter));
     let queries = queries.transpose()?;
     let others_are_exact =
         rays.as_ref().is_none_or(WideRays::is_exact) && queries.as_ref().is_none_or(WideBoxes::is_exact);
@@ -93,7 +93,7 @@ struct Explainer<'a> {
 
 impl Explainer<'_> {
     fn pair(&self, a: u32, b: u32) -> Result<String> {
-        let excluded = input::excluded(&self.args.which, self.scene, self.reporter)?;
+        let excluded = input::excluded(self.args.which.exclude.as_deref(), self.scene, self.reporter)?;
         let step = Step {
             objects: Source::Host(&self.scene.boxes),
             excluded_pairs: Source::Host(&excluded),

@@ -1,65 +1,140 @@
-//! Meaning of a table's columns: by their names where these say one thing, else by order. The columns that a command
-//! needs are picked, and boxes given by a corner or a centre and sizes become mins and maxes, before anything else
-//! reads the table.
+//! Columns of a table: those that names identify, else all in order. An option picks them first.
 
 use anyhow::{Result, bail};
 
-use super::meaning::{Names, Reading};
-use super::names::Name;
 use super::{Table, shortened};
 use crate::args::Form;
 
 /// Optional filter columns of boxes.
 const FILTERS: [&str; 2] = ["layers", "owner"];
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Row numbers and ids, if first.
+const INDEX: [&str; 4] = ["", "id", "index", "unnamed: 0"];
+
+#[derive(Clone, Copy, PartialEq)]
+enum Role {
+    /// A bare axis.
+    Position,
+    Center,
+    Min,
+    Max,
+    /// `x0` and `x1`, or top and bottom: the first is the min.
+    Edge,
+    /// Width, height or depth.
+    Side,
+    Size,
+    Half,
+    /// `dx`, a size or a direction, or an extent, a size or half of it.
+    Delta,
+    Origin,
+    Direction,
+}
+
+use Role::{Center, Delta, Direction, Edge, Half, Max, Min, Origin, Position, Side, Size};
+
+const AXES: [&str; 3] = [
+    "x lon longitude easting",
+    "y lat latitude northing",
+    "z elevation altitude",
+];
+
+/// Words before or after an axis.
+const WORDS: [(Role, &str); 10] = [
+    // A bare axis.
+    (Position, " pos position"),
+    (Center, "c center centre centroid"),
+    (Min, "min lower low lo"),
+    (Max, "max upper high hi"),
+    (Edge, "0 1 2"),
+    (Size, "size width length"),
+    (Half, "h half halfsize halfextent halfextents"),
+    (Delta, "d delta extent"),
+    (Origin, "o origin start"),
+    (Direction, "dir direction n normal v"),
+];
+
+/// Words with an axis of their own.
+const WHOLE: [(Role, usize, &str); 8] = [
+    (Side, 0, "width w"),
+    (Side, 1, "height h"),
+    (Side, 2, "depth"),
+    (Min, 0, "left west"),
+    (Max, 0, "right east"),
+    (Min, 1, "south"),
+    (Max, 1, "north"),
+    (Edge, 1, "top bottom"),
+];
+
+/// Unambiguous names of boxes, by preference.
+const FORMS: [(Role, Role, Form); 10] = [
+    (Min, Max, Form::MinMax),
+    (Position, Max, Form::MinMax),
+    (Min, Side, Form::MinSize),
+    (Min, Size, Form::MinSize),
+    (Min, Delta, Form::MinSize),
+    (Position, Side, Form::MinSize),
+    (Center, Side, Form::CenterSize),
+    (Center, Size, Form::CenterSize),
+    (Center, Half, Form::CenterHalf),
+    (Position, Half, Form::CenterHalf),
+];
+
+#[derive(Clone, Copy, PartialEq)]
 pub enum Content {
     Boxes,
     Rays,
     /// Boxes or points.
     Queries,
     Points,
-    Bodies,
-    Pairs,
+    /// Bodies or pairs, which are read in order.
+    Ids,
 }
 
-/// A command's use of a table, with the user's options.
+impl Content {
+    fn option(self) -> &'static str {
+        match self {
+            Self::Rays => "--ray-columns",
+            Self::Queries => "--query-columns",
+            _ => "--columns",
+        }
+    }
+
+    /// Numbers of columns that can be read in order.
+    fn widths(self) -> &'static [usize] {
+        match self {
+            Self::Boxes => &[4, 6],
+            Self::Rays => &[4, 5, 6, 7],
+            Self::Queries => &[2, 3, 4, 6],
+            Self::Points => &[2, 3],
+            Self::Ids => &[],
+        }
+    }
+}
+
+/// Use of a table, with the user's options.
 #[derive(Clone, Copy)]
 pub struct Choice<'a> {
     pub content: Content,
-    /// Columns from an option, by name or by number from 0; empty for all.
+    /// Names, or numbers from 0; empty for all columns.
     pub columns: &'a [String],
     pub form: Option<Form>,
 }
 
 /// Columns that a reader takes from each row.
-#[derive(Debug, PartialEq)]
 pub struct Plan {
-    /// Columns of the file in the order of the table.
     pub columns: Vec<usize>,
     pub filters: Option<[usize; 2]>,
     form: Form,
-    /// Axis whose edges are named top and bottom: which one is the min depends on the direction of the axis.
-    turned: Option<usize>,
-    /// Names of the columns, if the order alone would have been read differently.
+    /// Names in the order of `columns`, if order alone would give another result.
     names: Option<String>,
 }
 
-pub struct Column {
-    pub place: usize,
-    /// Empty if there are no names, or if the column was picked by number.
-    pub text: String,
-    pub name: Name,
-}
-
-impl Column {
-    fn new(place: usize, text: &str) -> Self {
-        Self {
-            place,
-            text: text.to_owned(),
-            name: Name::parse(text),
-        }
-    }
+struct Column {
+    place: usize,
+    /// Empty if unnamed or picked by number.
+    name: String,
+    /// Role and axis.
+    meaning: Option<(Role, usize)>,
 }
 
 impl<'a> Choice<'a> {
@@ -73,44 +148,36 @@ impl<'a> Choice<'a> {
 
     /// `names` are the header's, or `None` for a table of `width` columns without one.
     pub fn plan(&self, names: Option<&[String]>, width: usize) -> Result<Plan> {
-        let are_picked = !self.columns.is_empty();
-        let mut columns = match names {
-            _ if are_picked => self.picked(names, width)?,
-            Some(names) => (0..).zip(names).map(|(place, name)| Column::new(place, name)).collect(),
-            None => (0..width).map(|place| Column::new(place, "")).collect(),
+        let mut all: Vec<(usize, &str)> = match names {
+            _ if !self.columns.is_empty() => self.picked(names.unwrap_or_default(), width)?,
+            Some(names) => (0..).zip(names.iter().map(String::as_str)).collect(),
+            None => (0..width).map(|place| (place, "")).collect(),
         };
-        let filters = self.take_filters(&mut columns);
-        if !are_picked {
-            self.drop_index(&mut columns);
+        let filter = |filter: &str| all.iter().find(|(_, name)| name.eq_ignore_ascii_case(filter));
+        let filters = match FILTERS.map(filter) {
+            [Some(layers), Some(owner)] if all.len() > 2 => Some([layers.0, owner.0]),
+            _ => None,
+        };
+        all.retain(|(place, _)| filters.is_none_or(|filters| !filters.contains(place)));
+        let may_have_index = names.is_some() && self.columns.is_empty();
+        let is_one_more = self.content.widths().iter().any(|width| width + 1 == all.len());
+        if may_have_index && is_one_more && INDEX.contains(&all[0].1.to_lowercase().as_str()) {
+            all.remove(0);
         }
-        let is_named = columns.iter().any(|column| !column.text.is_empty());
-        let names = Names {
+        let header = Header {
             choice: self,
-            columns: &columns,
-            are_picked,
+            columns: columns(&all),
         };
-        let found = match self.form {
-            // The order that the user gives.
-            Some(_) if are_picked => None,
-            Some(form) => names.of_form(form),
-            None if is_named => names.reading()?,
-            None => None,
-        };
-        let is_by_name = found.is_some();
-        let reading = found.unwrap_or_else(|| Reading {
-            form: self.form.unwrap_or_default(),
-            ..Reading::new((0..columns.len()).collect())
-        });
-        let columns: Vec<_> = reading.order.iter().map(|&index| &columns[index]).collect();
-        let places: Vec<_> = columns.iter().map(|column| column.place).collect();
-        let is_as_without_names = reading.form == Form::MinMax && places.iter().copied().eq(0..width);
-        let texts: Vec<_> = columns.iter().map(|column| column.text.as_str()).collect();
+        let named = header.reading()?;
+        let is_named = named.is_some();
+        let (order, form) = named.unwrap_or_else(|| ((0..all.len()).collect(), self.form.unwrap_or_default()));
+        let columns: Vec<_> = order.iter().map(|&index| all[index].0).collect();
+        let is_plain = form == Form::MinMax && columns.iter().copied().eq(0..width);
         Ok(Plan {
-            names: (is_by_name && !is_as_without_names).then(|| shortened(&texts.join(","))),
-            columns: places,
+            columns,
             filters,
-            form: reading.form,
-            turned: reading.turned,
+            form,
+            names: (is_named && !is_plain).then(|| header.listed(&order)),
         })
     }
 
@@ -120,179 +187,242 @@ impl<'a> Choice<'a> {
         (plan.names.is_some() || !self.columns.is_empty()).then_some(plan)
     }
 
-    /// The plan for an array, which has no names.
-    pub fn apply(&self, table: Table) -> Result<Table> {
+    /// Picks columns of an array, which has no names.
+    pub fn apply(&self, mut table: Table) -> Result<Table> {
         let plan = self.plan(None, table.columns)?;
-        let in_order: Vec<_> = (0..table.columns).collect();
-        if plan.columns == in_order {
-            return plan.finish(table);
+        if !self.columns.is_empty() {
+            let values = table
+                .rows()
+                .flat_map(|row| plan.columns.iter().map(|&place| row[place]));
+            table.values = values.collect();
+            table.columns = plan.columns.len();
         }
-        let mut picked = Table::new(plan.columns.len());
-        let values = table
-            .rows()
-            .flat_map(|row| plan.columns.iter().map(|&column| row[column]));
-        picked.values = values.collect();
-        picked.cell = table.cell;
-        plan.finish(picked)
+        Ok(plan.finish(table))
     }
 
-    pub fn option(&self) -> &'static str {
-        match self.content {
-            Content::Boxes | Content::Points => "--columns",
-            Content::Rays => "--ray-columns",
-            Content::Queries => "--query-columns",
-            Content::Bodies => "--group-column",
-            Content::Pairs => "--exclude-columns",
-        }
-    }
-
-    pub fn form_option(&self) -> &'static str {
-        match self.content {
-            Content::Queries => "--query-form",
-            _ => "--form",
-        }
-    }
-
-    pub fn what(&self) -> &'static str {
-        match self.content {
-            Content::Boxes => "boxes",
-            Content::Rays => "rays",
-            Content::Queries => "queries",
-            Content::Points => "points",
-            Content::Bodies => "bodies",
-            Content::Pairs => "pairs",
-        }
-    }
-
-    fn picked(&self, names: Option<&[String]>, width: usize) -> Result<Vec<Column>> {
+    fn picked<'n>(&self, names: &'n [String], width: usize) -> Result<Vec<(usize, &'n str)>> {
         let pick = |asked: &String| {
-            let asked = asked.trim();
-            let known = names.unwrap_or_default();
-            let exact = known.iter().position(|name| name == asked);
-            let place = exact.or_else(|| known.iter().position(|name| name.eq_ignore_ascii_case(asked)));
-            if let Some(place) = place {
-                return Ok(Column::new(place, &known[place]));
+            if let Some(place) = names.iter().position(|name| name.eq_ignore_ascii_case(asked.trim())) {
+                return Ok((place, names[place].as_str()));
             }
-            match asked.parse::<usize>() {
-                Ok(place) if place < width => Ok(Column::new(place, "")),
-                Ok(_) => bail!("{}: no column {asked}: the {width} columns count from 0", self.option()),
-                Err(_) if names.is_none() => bail!(
-                    "{}: {:?}: the table names no columns; use numbers from 0",
-                    self.option(),
-                    shortened(asked)
-                ),
-                Err(_) => bail!(
-                    "{}: no column {:?}; use one of {}",
-                    self.option(),
+            match asked.trim().parse() {
+                Ok(place) if place < width => Ok((place, "")),
+                _ => bail!(
+                    "{}: no column {:?} among {width}, numbered from 0: {}",
+                    self.content.option(),
                     shortened(asked),
-                    shortened(&known.join(","))
+                    shortened(&names.join(","))
                 ),
             }
         };
         self.columns.iter().map(pick).collect()
     }
+}
 
-    /// Removes the filter columns. Other readers than those of boxes refuse them, unless other columns follow.
-    fn take_filters(&self, columns: &mut Vec<Column>) -> Option<[usize; 2]> {
-        if columns.len() <= FILTERS.len() {
-            return None;
+/// Columns with their meanings.
+fn columns(all: &[(usize, &str)]) -> Vec<Column> {
+    let mut columns: Vec<Column> = Vec::new();
+    for &(place, name) in all {
+        let mut meaning = meaning(name);
+        if let Some((Edge, axis)) = meaning {
+            let is_start = |column: &Column| [Some((Min, axis)), Some((Position, axis))].contains(&column.meaning);
+            let role = if columns.iter().any(is_start) { Max } else { Min };
+            meaning = Some((role, axis));
         }
-        let position = |filter: &str| {
-            let is_filter = |column: &Column| column.text.eq_ignore_ascii_case(filter);
-            columns.iter().position(is_filter)
+        let name = name.to_owned();
+        columns.push(Column { place, name, meaning });
+    }
+    columns
+}
+
+/// Role and axis of a name such as `min_x`, `bbox.xmin`, `X (m)` or `width`.
+fn meaning(name: &str) -> Option<(Role, usize)> {
+    let word = word(name);
+    let word = word.strip_prefix("bbox").or(word.strip_prefix("bb")).unwrap_or(&word);
+    let has = |words: &str, word: &str| words.split(' ').any(|known| known == word);
+    if let Some(&(role, axis, _)) = WHOLE.iter().find(|whole| has(whole.2, word)) {
+        return Some((role, axis));
+    }
+    let names = (0..)
+        .zip(AXES)
+        .flat_map(|(axis, names)| names.split(' ').map(move |name| (axis, name)));
+    names.into_iter().find_map(|(axis, name)| {
+        let around = [word.strip_suffix(name), word.strip_prefix(name)];
+        let role = |rest: &str| WORDS.iter().find(|known| has(known.1, rest)).map(|known| known.0);
+        Some((around.into_iter().flatten().find_map(role)?, axis))
+    })
+}
+
+/// Lower-case letters and digits before a unit in brackets.
+fn word(name: &str) -> String {
+    let start = name.split(['(', '[']).next().unwrap_or_default();
+    let chars = start.chars().filter(|c| c.is_alphanumeric());
+    chars.flat_map(char::to_lowercase).collect()
+}
+
+struct Header<'a> {
+    choice: &'a Choice<'a>,
+    columns: Vec<Column>,
+}
+
+impl Header<'_> {
+    /// Columns by name, and the form of boxes; `None` reads all in order. Fails if names contradict the order, or if
+    /// names and order can both be meant.
+    fn reading(&self) -> Result<Option<(Vec<usize>, Form)>> {
+        let content = self.choice.content;
+        let min_max = |order| Some((order, Form::MinMax));
+        if let Some(form) = self.choice.form {
+            return Ok(self.of_form(form).map(|order| (order, form)));
+        }
+        let mut named = match content {
+            Content::Boxes => self.boxes(),
+            Content::Rays => self.rays()?.and_then(min_max),
+            Content::Queries => self.boxes().or_else(|| self.points().and_then(min_max)),
+            Content::Points => self.points().and_then(min_max),
+            Content::Ids => None,
         };
-        let [layers, owner] = FILTERS.map(position);
-        let (layers, owner) = (layers?, owner?);
-        let are_last = layers + 2 == columns.len() && owner + 1 == columns.len();
-        if !are_last && !matches!(self.content, Content::Boxes | Content::Queries) {
-            return None;
+        let count = self.columns.len();
+        // Picked columns are all used.
+        named = named.filter(|(order, _)| self.choice.columns.is_empty() || order.len() == count);
+        if !content.widths().contains(&count) {
+            return Ok(named);
         }
-        let filters = [layers, owner].map(|index| columns[index].place);
-        columns.retain(|column| !filters.contains(&column.place));
-        Some(filters)
+        let in_order: Vec<_> = (0..count).collect();
+        match (&named, self.contradiction()) {
+            (None, Some(fault)) => bail!("columns {}: {fault}; {}", self.listed(&in_order), self.advice()),
+            (Some((order, _)), None) if *order != in_order => bail!(
+                "columns {all}: not all have known names; choose {option} {} or {option} {all}",
+                self.listed(order),
+                all = self.listed(&in_order),
+                option = content.option()
+            ),
+            _ => Ok(named),
+        }
     }
 
-    /// Removes a first column of row numbers or ids, which pandas writes under an empty name.
-    fn drop_index(&self, columns: &mut Vec<Column>) {
-        let least = match self.content {
-            Content::Boxes | Content::Rays => 4,
-            Content::Queries | Content::Points | Content::Pairs => 2,
-            Content::Bodies => 1,
+    /// Axes and columns of a role, sorted by axis, if it has two or three axes, each once.
+    fn axes(&self, wanted: Role) -> Option<(Vec<usize>, Vec<usize>)> {
+        let meant = (0..).zip(&self.columns).filter_map(|(index, column)| {
+            let (role, axis) = column.meaning?;
+            (role == wanted).then_some((axis, index))
+        });
+        let in_file: Vec<_> = meant.collect();
+        let mut axes = in_file.clone();
+        axes.sort_unstable();
+        let are_distinct = axes.windows(2).all(|pair| pair[0].0 < pair[1].0);
+        // Width, depth, height may be meant along x, y, z.
+        let is_in_order = wanted != Side || axes.len() == 2 || axes == in_file;
+        (matches!(axes.len(), 2 | 3) && are_distinct && is_in_order).then(|| axes.into_iter().unzip())
+    }
+
+    /// Columns of two roles with the same axes.
+    fn matched(&self, first: Role, second: Role) -> Option<Vec<usize>> {
+        let ((axes, first), (same, second)) = (self.axes(first)?, self.axes(second)?);
+        (axes == same).then(|| [first, second].concat())
+    }
+
+    fn boxes(&self) -> Option<(Vec<usize>, Form)> {
+        let form = |&(first, second, form): &_| Some((self.matched(first, second)?, form));
+        FORMS.iter().find_map(form)
+    }
+
+    /// Columns for the user's form: of names that suit it, else of names that tell positions from sizes.
+    fn of_form(&self, form: Form) -> Option<Vec<usize>> {
+        let suited = FORMS.iter().filter(|suited| suited.2 == form);
+        let all = [Position, Center, Min].map(|first| [Delta, Size, Side, Half, Max].map(|second| (first, second)));
+        let mut roles = suited.map(|suited| (suited.0, suited.1)).chain(all.concat());
+        roles.find_map(|(first, second)| self.matched(first, second))
+    }
+
+    fn rays(&self) -> Result<Option<Vec<usize>>> {
+        let place = |wanted: &str| self.columns.iter().position(|column| word(&column.name) == wanted);
+        let roles = [
+            (Origin, Direction),
+            (Origin, Delta),
+            (Position, Delta),
+            (Position, Direction),
+        ];
+        let Some(order) = roles.iter().find_map(|&(first, second)| self.matched(first, second)) else {
+            return Ok(None);
         };
-        let is_named = columns.iter().skip(1).all(|column| !column.text.is_empty());
-        if columns.len() > least && is_named && columns[0].name.is_index {
-            columns.remove(0);
+        if place("tmin").is_some() {
+            bail!("column tmin: rays start at t = 0; pick the other columns with --ray-columns");
         }
+        Ok(Some(order.into_iter().chain(place("tmax")).collect()))
+    }
+
+    fn points(&self) -> Option<Vec<usize>> {
+        // A second position or size of boxes.
+        let is_of_box = |column: &Column| matches!(column.meaning, Some((Min | Max | Side | Size | Half | Delta, _)));
+        if self.choice.content == Content::Queries && self.columns.iter().any(is_of_box) {
+            return None;
+        }
+        let (_, order) = self.axes(Position).or_else(|| self.axes(Center))?;
+        Some(order)
+    }
+
+    /// First name that contradicts the order.
+    fn contradiction(&self) -> Option<String> {
+        let count = self.columns.len();
+        let content = self.choice.content;
+        let are_points = count < 4;
+        let axes = if are_points { count } else { count / 2 };
+        (0..).zip(&self.columns).find_map(|(index, column)| {
+            let (role, axis) = column.meaning?;
+            let (slot, fits) = match (content, index / axes) {
+                // Other roles say nothing of points: x,y,height.
+                _ if are_points => ("position", axis == index || !matches!(role, Position | Center)),
+                (Content::Rays, 0) => ("origin", matches!(role, Position | Origin)),
+                (Content::Rays, 1) => ("direction", matches!(role, Delta | Direction)),
+                (Content::Rays, _) => return None,
+                (_, 0) => ("min", matches!(role, Position | Min)),
+                _ => ("max", matches!(role, Position | Max)),
+            };
+            let letter = ["x", "y", "z"][index % axes];
+            let is_right = fits && (are_points || axis == index % axes);
+            (!is_right).then(|| format!("{} would be the {slot} in {letter}", shortened(&column.name)))
+        })
+    }
+
+    fn advice(&self) -> String {
+        if self.choice.content == Content::Boxes {
+            return "choose --form min-max, min-size, center-size or center-half, or pick columns with --columns"
+                .into();
+        }
+        let places: Vec<_> = self.columns.iter().map(|column| column.place.to_string()).collect();
+        format!("{} {} keeps this order", self.choice.content.option(), places.join(","))
+    }
+
+    fn listed(&self, order: &[usize]) -> String {
+        let names: Vec<_> = order.iter().map(|&index| self.columns[index].name.as_str()).collect();
+        shortened(&names.join(","))
     }
 }
 
 impl Plan {
     /// Converts boxes to mins and maxes.
-    pub fn finish(&self, mut table: Table) -> Result<Table> {
+    pub fn finish(&self, mut table: Table) -> Table {
         table.read_as = self.names.as_ref().map(|names| match self.form {
             Form::MinMax => names.clone(),
-            form => format!("{names} ({form})"),
+            form => format!("{names} ({})", form.name()),
         });
-        if self.form == Form::MinMax && self.turned.is_none() {
-            return Ok(table);
-        }
-        if !matches!(table.columns, 4 | 6) {
+        if self.form == Form::MinMax || !matches!(table.columns, 4 | 6) {
             // Other widths are refused by the readers of boxes.
-            return Ok(table);
+            return table;
         }
-        let axes = table.columns / 2;
-        if let Some(axis) = self.turned {
-            self.turn(&mut table, axis)?;
-        }
-        for row in table.values.chunks_exact_mut(2 * axes) {
-            for axis in 0..axes {
-                let (low, high) = bounds(self.form, row[axis], row[axes + axis]);
-                (row[axis], row[axes + axis]) = (low, high);
+        for row in table.values.chunks_exact_mut(table.columns) {
+            let (first, second) = row.split_at_mut(table.columns / 2);
+            for (first, second) in first.iter_mut().zip(second) {
+                (*first, *second) = match self.form {
+                    Form::MinMax => (*first, *second),
+                    Form::MinSize => (*first, *first + *second),
+                    Form::CenterSize => (*first - *second / 2.0, *first + *second / 2.0),
+                    Form::CenterHalf => (*first - *second, *first + *second),
+                };
             }
         }
-        Ok(table)
+        table
     }
-
-    /// Makes the smaller of top and bottom the min, if all rows agree which one it is.
-    fn turn(&self, table: &mut Table, axis: usize) -> Result<()> {
-        let axes = table.columns / 2;
-        let edges = |row: &[f64]| (row[axis], row[axes + axis]);
-        let down = table.rows().position(|row| edges(row).0 < edges(row).1);
-        let up = table.rows().position(|row| edges(row).0 > edges(row).1);
-        match (down, up) {
-            (Some(down), Some(up)) => bail!(
-                "top is below bottom in row {} and above it in row {}; --columns picks the min, then the max, by number",
-                down.min(up),
-                down.max(up)
-            ),
-            (None, Some(_)) => {
-                for row in table.values.chunks_exact_mut(2 * axes) {
-                    row.swap(axis, axes + axis);
-                }
-            }
-            (_, None) => {}
-        }
-        Ok(())
-    }
-}
-
-/// Min and max, rounded outward where `f64` cannot hold them.
-fn bounds(form: Form, first: f64, second: f64) -> (f64, f64) {
-    match form {
-        Form::MinMax => (first, second),
-        Form::MinSize => (first, sum_above(first, second)),
-        Form::CenterSize => (-sum_above(-first, second / 2.0), sum_above(first, second / 2.0)),
-        Form::CenterHalf => (-sum_above(-first, second), sum_above(first, second)),
-    }
-}
-
-/// Smallest `f64` that is not below the exact sum.
-fn sum_above(a: f64, b: f64) -> f64 {
-    let sum = a + b;
-    // Knuth's error-free sum.
-    let part = sum - a;
-    let error = (a - (sum - part)) + (b - part);
-    if error > 0.0 { sum.next_up() } else { sum }
 }
 
 #[cfg(test)]
@@ -300,17 +430,27 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bounds_of_sizes_are_rounded_outward() {
-        assert_eq!(bounds(Form::MinSize, 0.25, 0.5), (0.25, 0.75));
-        assert_eq!(bounds(Form::CenterSize, 1.0, 0.5), (0.75, 1.25));
-        assert_eq!(bounds(Form::CenterHalf, 1.0, 0.5), (0.5, 1.5));
-        let above = 1.0_f64.next_up();
-        assert_eq!(bounds(Form::MinSize, 1.0, 1e-17), (1.0, above));
-        assert_eq!(bounds(Form::MinSize, 1.0, -1e-17), (1.0, 1.0));
-        assert_eq!(bounds(Form::CenterHalf, 1.0, 1e-17), (1.0_f64.next_down(), above));
-        assert_eq!(bounds(Form::MinSize, 0.0, f64::INFINITY), (0.0, f64::INFINITY));
-        assert!(bounds(Form::CenterSize, f64::NAN, 1.0).0.is_nan());
-        // 0.1 + 0.2 is rounded up already.
-        assert_eq!(sum_above(0.1, 0.2), 0.1 + 0.2);
+    fn one_thing_has_many_spellings() {
+        for (names, expected) in [
+            (
+                "minx min_x x_min xmin MinX X.Min bbox_xmin bbox.min.x lower_x xlo left west minlon",
+                Some((Min, 0)),
+            ),
+            ("ymax max_y y_upper yhi north latmax", Some((Max, 1))),
+            ("z Z z[m] pos_z elevation", Some((Position, 2))),
+            ("cx x_center centerX centroid_x", Some((Center, 0))),
+            ("x0 x_0 bbox_x0", Some((Edge, 0))),
+            ("width w bb_width", Some((Side, 0))),
+            ("size_x x_size xsize length_x", Some((Size, 0))),
+            ("hx half_x half_extent_x halfExtents.x", Some((Half, 0))),
+            ("dx delta_x", Some((Delta, 0))),
+            ("ox origin_x", Some((Origin, 0))),
+            ("dir_x direction_x nx", Some((Direction, 0))),
+            ("a u box index admin minute fix by temp max tmax col", None),
+        ] {
+            for name in names.split(' ') {
+                assert!(meaning(name) == expected, "{name}");
+            }
+        }
     }
 }

@@ -2,9 +2,7 @@ mod atoms;
 mod columns;
 mod gltf;
 pub mod invalid;
-mod meaning;
 mod mesh;
-mod names;
 mod npy;
 mod npy_header;
 mod npz;
@@ -27,7 +25,7 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::{Aabb, LocalOrigin, Pair, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
-use crate::args::{PairArgs, QueryColumnArgs, RayColumnArgs, ReadingArgs, SceneArgs};
+use crate::args::{PairArgs, ReadingArgs, SceneArgs};
 use crate::mesh::{Between, Elements, Mesh, Selection};
 use crate::output::{Output, is_output};
 use crate::report::{Reporter, counted};
@@ -99,7 +97,7 @@ pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, cell: Option<f64>, rep
 /// Applies `--groups`.
 pub fn with_owners(mut scene: Scene, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
     if let Some(groups) = &which.groups {
-        set_owners(&mut scene, groups, which.group_column.as_slice(), reporter)?;
+        set_owners(&mut scene, groups, reporter)?;
     }
     Ok(scene)
 }
@@ -125,14 +123,8 @@ pub fn wide_scene_between(
     let named = || name(path);
     let input = Input::open(path, reporter).with_context(named)?;
     let scene = if input.format.is_mesh() {
-        for (given, option) in [
-            (!reading.columns.is_empty(), "--columns"),
-            (reading.form.is_some(), "--form"),
-        ] {
-            if given {
-                bail!("{}: {option} needs a table ({TABLES})", name(path));
-            }
-        }
+        refuse_of_mesh(!reading.columns.is_empty(), "--columns").with_context(named)?;
+        refuse_of_mesh(reading.form.is_some(), "--form").with_context(named)?;
         let selection = Selection::new(&reading.elements, between)?;
         mesh::scene(path, input, reading, selection, reporter)?
     } else {
@@ -167,14 +159,21 @@ pub fn wide_scene_between(
     Ok(scene)
 }
 
+fn refuse_of_mesh(is_given: bool, option: &str) -> Result<()> {
+    if is_given {
+        bail!("{option} needs a table ({TABLES})");
+    }
+    Ok(())
+}
+
 /// Gives all boxes of a body the same owner. The file has the body of each box, or of each vertex of a mesh; -1 means
 /// none.
-fn set_owners(scene: &mut Scene, path: &Path, column: &[String], reporter: Reporter) -> Result<()> {
+fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
     let mut set = || {
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
             bail!("--groups conflicts with the scene's owner column: remove one");
         }
-        let owners = owners(&table(path, &Choice::of(Content::Bodies, column), reporter)?)?;
+        let owners = owners(&table(path, &Choice::of(Content::Ids, &[]), reporter)?)?;
         let (what, count) = match &scene.elements {
             Some(elements) => ("vertices", elements.totals[0]),
             None => ("boxes", scene.boxes.len()),
@@ -219,13 +218,12 @@ fn owners(table: &Table) -> Result<Vec<u32>> {
     table.values.iter().enumerate().map(owner).collect()
 }
 
-pub fn excluded(which: &PairArgs, scene: &Scene, reporter: Reporter) -> Result<Vec<Pair>> {
-    let Some(path) = &which.exclude else {
+pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Result<Vec<Pair>> {
+    let Some(path) = path else {
         return Ok(Vec::new());
     };
     let read = || {
-        let choice = Choice::of(Content::Pairs, &which.exclude_columns);
-        let table = match table(path, &choice, reporter) {
+        let table = match table(path, &Choice::of(Content::Ids, &[]), reporter) {
             // A result without rows, as text.
             Err(error) if error.is::<Empty>() && is_text(path) => return Ok(Vec::new()),
             table => table?,
@@ -258,18 +256,19 @@ pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
     mesh::frames(paths, &Selection::fixed_faces(), reporter)
 }
 
-pub fn rays(path: &Path, columns: &RayColumnArgs, dimensions: u8, reporter: Reporter) -> Result<WideRays> {
+pub fn rays(path: &Path, columns: &[String], dimensions: u8, reporter: Reporter) -> Result<WideRays> {
     let read = || {
-        let table = table(path, &Choice::of(Content::Rays, &columns.ray_columns), reporter)?;
+        let table = table(path, &Choice::of(Content::Rays, columns), reporter)?;
         if table.filters.is_some() {
             bail!("rays cannot have layers or owner columns");
         }
         let rays_dimensions = match table.columns {
             6 | 7 => 3,
             4 | 5 => 2,
-            columns => {
-                bail!("{columns} columns; rays need 7 (origin, direction, t_max), or 6 without t_max; in 2D 5 or 4")
-            }
+            columns => bail!(
+                "{columns} columns; rays need 7 (origin, direction, t_max), or 6 without t_max; in 2D 5 or 4; pick them \
+                 with --ray-columns"
+            ),
         };
         if rays_dimensions != dimensions {
             bail!("the rays are {rays_dimensions}D and the scene is {dimensions}D");
@@ -282,17 +281,15 @@ pub fn rays(path: &Path, columns: &RayColumnArgs, dimensions: u8, reporter: Repo
     read().with_context(|| name(path))
 }
 
-pub fn boxes(path: &Path, columns: &QueryColumnArgs, dimensions: u8, reporter: Reporter) -> Result<WideBoxes> {
+pub fn boxes(path: &Path, columns: &[String], dimensions: u8, reporter: Reporter) -> Result<WideBoxes> {
     let read = || {
         let input = Input::open(path, reporter)?;
         let (boxes, boxes_dimensions) = if input.format.is_mesh() {
+            refuse_of_mesh(!columns.is_empty(), "--query-columns")?;
             let points = query_points(path, input, dimensions, reporter)?;
             (WideBoxes::of_points(path, points.positions, vertex), points.dimensions)
         } else {
-            let choice = Choice {
-                form: columns.query_form,
-                ..Choice::of(Content::Queries, &columns.query_columns)
-            };
+            let choice = Choice::of(Content::Queries, columns);
             let table = table_of(path, input, &choice, reporter)?;
             // The number of columns distinguishes boxes from points.
             match table.columns {
@@ -304,7 +301,10 @@ pub fn boxes(path: &Path, columns: &QueryColumnArgs, dimensions: u8, reporter: R
                     let dimensions = dimensions_of_boxes(&table)?;
                     (WideBoxes::of_table(path, &table), dimensions)
                 }
-                columns => bail!("{columns} columns; queries need 6 (mins then maxes) or 3 (points), in 2D 4 or 2"),
+                columns => bail!(
+                    "{columns} columns; queries need 6 (mins then maxes) or 3 (points), in 2D 4 or 2; pick them with \
+                     --query-columns"
+                ),
             }
         };
         if boxes_dimensions != dimensions {
@@ -332,6 +332,7 @@ pub fn points(path: &Path, columns: &[String], dimensions: Option<u8>, reporter:
     let mut read = || {
         let input = Input::open(path, reporter)?;
         let points = if input.format.is_mesh() {
+            refuse_of_mesh(!columns.is_empty(), "--columns")?;
             place = vertex;
             let (points, [edges, faces]) = mesh::points(path, input, dimensions, reporter)?;
             if edges + faces > 0 {
@@ -383,7 +384,7 @@ fn points_of_table(table: &Table) -> Result<Points> {
     let axes = match table.columns {
         3 => 3,
         2 => 2,
-        columns => bail!("{columns} columns; points need 3, in 2D 2"),
+        columns => bail!("{columns} columns; points need 3, in 2D 2; pick them with --columns"),
     };
     let position = |row: &[f64]| std::array::from_fn(|axis| if axis < axes { row[axis] } else { 0.0 });
     Ok(Points {
@@ -413,9 +414,10 @@ fn dimensions_of_boxes(table: &Table) -> Result<u8> {
     match table.columns {
         6 => Ok(3),
         4 => Ok(2),
-        columns => {
-            bail!("{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and optionally two named layers,owner")
-        }
+        columns => bail!(
+            "{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and optionally two named layers,owner; pick \
+             them with --columns"
+        ),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables as text. Existing readers support neither columns separated by runs of blanks nor comments at line ends.
 
 use std::io::BufRead;
+use std::mem;
 
 use anyhow::{Result, anyhow, bail};
 
@@ -16,22 +17,17 @@ pub fn read(reader: impl BufRead, choice: &Choice, notes: &mut Vec<String>) -> R
     if stated.is_some() {
         first = lines.owned()?.ok_or(Empty("no rows"))?;
     }
-    if first.text.starts_with(b";") && stated != Some(Separator::Semicolons) {
+    let mut above = None;
+    while first.text.starts_with(b";") && stated != Some(Separator::Semicolons) {
+        above = Some(mem::replace(&mut first, lines.owned()?.ok_or(Empty("no rows"))?));
+    }
+    if let Some(mut above) = above {
         // A comment, unless a row with semicolons has as many fields.
-        let Some(second) = lines.owned()? else {
-            return Err(Empty("no rows").into());
-        };
         let fields = |line: &Line| Separator::Semicolons.fields(&line.text).count();
-        let is_header = second.text.contains(&b';') && fields(&first) == fields(&second);
-        if is_header && !second.text.starts_with(b";") {
-            return with_header(first, Some(second), stated, lines, choice);
+        if first.text.contains(&b';') && fields(&above) == fields(&first) {
+            return with_header(above, Some(first), stated, lines, choice);
         }
-        lines.comment = Some(first.text.split_off(1));
-        first = second;
-        while first.text.starts_with(b";") {
-            lines.comment = Some(first.text.split_off(1));
-            first = lines.owned()?.ok_or(Empty("no rows"))?;
-        }
+        lines.comment = Some(above.text.split_off(1));
     }
     let separator = stated.unwrap_or_else(|| Separator::of(&first.text));
     if is_header(&first.text, separator) || is_numbered_index(&first.text, separator) {
@@ -142,7 +138,7 @@ fn rows(
     while let Some((number, text)) = lines.next_row(separator)? {
         rows.push(number, text)?;
     }
-    plan.finish(rows.table)
+    Ok(plan.finish(rows.table))
 }
 
 struct Line {

@@ -448,8 +448,6 @@ fn columns_of_boxes_are_read_by_name() {
         "x0,x1,y0,y1,z0,z1",
         "x1,x2,y1,y2,z1,z2",
         "x,x.1,y,y.1,z,z.1",
-        "min[0],max[0],min[1],max[1],min[2],max[2]",
-        "min_row,max_row,min_col,max_col,min_slice,max_slice",
         "west,east,south,north,zmin,zmax",
         "minlon,maxlon,minlat,maxlat,min z (m),max z (m)",
     ] {
@@ -485,9 +483,10 @@ fn columns_of_boxes_are_read_by_name() {
         ("cx,cy,w,h", "0,0,2,2 2,0,2,2", "0,1\n"),
         ("cx,cy,w,h", "0,0,2,2 2.5,0,2,2", ""),
         ("cx,cy,cz,half_x,half_y,half_z", "0,0,0,2,2,2 3,0,0,2,2,2", "0,1\n"),
-        // The direction of y is that of the rows.
         ("left,top,right,bottom", "0,0,2,2 1,1,3,3", "0,1\n"),
-        ("left,right,top,bottom", "0,2,2,0 1,3,3,1", "0,1\n"),
+        ("left,bottom,right,top", "0,0,2,2 1,1,3,3", "0,1\n"),
+        ("left,right,bottom,top", "0,2,0,2 1,3,1,3", "0,1\n"),
+        ("x,y,x2,y2", "0,0,2,2 1,1,3,3", "0,1\n"),
         // Indices and other columns are left out.
         (",xmin,ymin,xmax,ymax", "0,0,0,2,2 1,1,1,3,3", "0,1\n"),
         (",0,1,2,3,4,5", "0,0,0,0,2,2,2 1,1,1,1,3,3,3", "0,1\n"),
@@ -527,29 +526,21 @@ fn names_of_columns_that_mean_several_things_are_refused() {
         (
             "x,y,z,dx,dy,dz",
             six,
-            "columns x,y,z,dx,dy,dz can be a corner and sizes",
+            "columns x,y,z,dx,dy,dz: dx would be the max in x; choose --form min-max, min-size",
         ),
-        ("x,y,z,size_x,size_y,size_z", six, "choose --form min-size, center-size"),
+        (
+            "x,y,z,size_x,size_y,size_z",
+            six,
+            "size_x would be the max in x; choose --form",
+        ),
         ("cx,cy,cz,dx,dy,dz", six, "--form"),
         ("x,y,z,l,w,h", six, "--form"),
         ("x,y,z,w,d,h", six, "--form"),
-        ("x,y,height,width", "0,0,1,2", "--form"),
-        (
-            "ox,oy,oz,dx,dy,dz",
-            six,
-            "those of rays, not of boxes; --columns 0,1,2,3,4,5 uses them",
-        ),
-        ("x,y,z,dx,dy,dz,tmax", "0,0,0,1,1,1,1", "those of rays"),
-        ("x,y,z,nx,ny,nz", six, "do not name boxes: by order, nx would be a max"),
-        ("x,y,z,r,g,b", six, "r would be a max"),
-        ("z,y,x,a,b,c", six, "z would be a min in x"),
-        ("x,y,z,radius", "0,0,0,1", "z would be a max"),
-        ("xmin,ymin,xmax,ymax,z", "0,0,1,1,0", "z has no min and max of its own"),
-        (
-            "left,top,right,bottom",
-            "0,2,2,0 1,1,3,3",
-            "top is below bottom in row 0 and above it in row 1",
-        ),
+        ("ox,oy,oz,dx,dy,dz", six, "ox would be the min in x; choose --form"),
+        ("x,y,z,dx,dy,dz,tmax", "0,0,0,1,1,1,1", "pick them with --columns"),
+        ("x,y,z,nx,ny,nz", six, "nx would be the max in x; choose"),
+        ("z,y,x,a,b,c", six, "z would be the min in x; choose --form"),
+        ("x,y,z,radius", "0,0,0,1", "z would be the max in x; choose --form"),
     ] {
         folder.refuses(&with_header(&folder, "pairs @", header, rows), &["named.csv: ", needle]);
     }
@@ -563,19 +554,25 @@ fn names_of_columns_that_mean_several_things_are_refused() {
             folder.answers(&with_header(&folder, &command, header, rows), expected, "");
         }
     }
+    for header in ["x,y,z,dx,dy,dz", "ox,oy,oz,dx,dy,dz", "z,y,x,a,b,c"] {
+        let command = with_header(&folder, "pairs @ --form min-max", header, "0,0,0,2,2,2 1,0,0,2,2,2");
+        folder.answers(&command, "0,1\n", "");
+    }
+    // The names say corners, the user centers.
+    let centers = "pairs @ --form center-size";
     folder.answers(
-        &with_header(
-            &folder,
-            "pairs @ --form min-max",
-            "x,y,z,dx,dy,dz",
-            "0,0,0,2,2,2 1,0,0,2,2,2",
-        ),
+        &with_header(&folder, centers, "x,y,w,h", "0,0,2,2 1.5,1,1,1"),
         "0,1\n",
         "",
     );
+    folder.answers(&with_header(&folder, "pairs @", "x,y,w,h", "0,0,1,1 1.5,1,1,1"), "", "");
     folder.write("mesh.obj", OBJ.to_owned() + "f 1 2 3\n");
-    for option in ["--form min-size", "--columns 0,1"] {
-        let command = format!("pairs mesh.obj {option}");
+    for command in [
+        "pairs mesh.obj --form min-size",
+        "pairs mesh.obj --columns 0,1",
+        "neighbors mesh.obj --radius 1 --columns 0,1",
+        "query mesh.obj mesh.obj --query-columns 0,1",
+    ] {
         folder.refuses(
             &command.split(' ').collect::<Vec<_>>(),
             &["mesh.obj: --", "needs a table"],
@@ -593,7 +590,7 @@ fn columns_are_picked_by_name_or_number() {
         ("a,b,c,d,e,f", "name,a,b,c,d,e,f", named, "0,1\n"),
         ("1,2,3,4,5,6", "name,a,b,c,d,e,f", named, "0,1\n"),
         ("minx,miny,maxx,maxy", "minx,maxx,miny,maxy", flat, ""),
-        ("MINX,miny,MaxX,maxy", "minx,maxx,miny,maxy", flat, ""),
+        ("MINX,maxX,miny,maxy", "minx,maxx,miny,maxy", flat, ""),
         ("0,1,2,3", "minx,maxx,miny,maxy", flat, "0,1\n"),
         ("x,y,width,height", "x,y,width,height", CORNERS_AND_SIZES, "0,1\n"),
         (
@@ -609,33 +606,21 @@ fn columns_are_picked_by_name_or_number() {
         folder.answers(&with_header(&folder, &command, header, rows), expected, "");
     }
     for (columns, header, rows, needle) in [
-        (
-            "minx,maxx,miny,maxy",
-            "minx,maxx,miny,maxy",
-            flat,
-            "--columns: maxx would be a min",
-        ),
-        (
-            "width,height,x,y",
-            "x,y,width,height",
-            CORNERS_AND_SIZES,
-            "width would be a min; give mins, then maxes",
-        ),
         ("x,y,dx,dy", "x,y,dx,dy", CORNERS_AND_SIZES, "choose --form"),
         (
             "a,b,c,q",
             "a,b,c,d",
             flat,
-            "--columns: no column \"q\"; use one of a,b,c,d",
+            "--columns: no column \"q\" among 4, numbered from 0: a,b,c,d",
         ),
         (
             "a,b,c,4",
             "a,b,c,d",
             flat,
-            "--columns: no column 4: the 4 columns count from 0",
+            "--columns: no column \"4\" among 4, numbered from 0",
         ),
         ("a,b,c", "a,b,c,d", flat, "3 columns; boxes need 6"),
-        ("a,b", "1,1,1,1", flat, "--columns: \"a\": the table names no columns"),
+        ("a,b", "1,1,1,1", flat, "--columns: no column \"a\" among 4"),
     ] {
         let command = format!("pairs @ --columns {columns}");
         folder.refuses(&with_header(&folder, &command, header, rows), &["named.csv: ", needle]);
@@ -647,22 +632,6 @@ fn columns_are_picked_by_name_or_number() {
     folder.write("a.npy", npy(&npy_header("<i4", false, "(2, 4)"), &values));
     folder.answers(&["pairs", "a.npy"], "0,1\n", "");
     folder.answers(&["pairs", "a.npy", "--columns", "0,2,1,3"], "", "");
-
-    folder.write("boxes.csv", "0,0,0,1,1,1\n0,0,0,1,1,1\n0,0,0,1,1,1\n");
-    folder.write("bodies.csv", "id,body,name\n0,5,a\n1,5,b\n2,6,c\n");
-    let groups = ["pairs", "boxes.csv", "--groups", "bodies.csv"];
-    folder.answers(&groups, "0,2\n1,2\n", "");
-    folder.answers(
-        &[&groups[..], &["--group-column", "id"]].concat(),
-        "0,1\n0,2\n1,2\n",
-        "",
-    );
-    folder.write("known.csv", ",a,b,distance\n0,0,1,0.5\n1,2,0,0.5\n");
-    let exclude = ["pairs", "boxes.csv", "--exclude", "known.csv"];
-    folder.answers(&exclude, "1,2\n", "");
-    folder.write("known.csv", "u,v,distance\n0,1,0.5\n2,0,0.5\n");
-    folder.refuses(&exclude, &["known.csv: 3 columns; use 2 for pairs"]);
-    folder.answers(&[&exclude[..], &["--exclude-columns", "u,v"]].concat(), "1,2\n", "");
 }
 
 #[test]
@@ -674,11 +643,8 @@ fn columns_of_points_rays_and_queries_are_read_by_name() {
     let queries = "query boxes.csv @";
     for (command, header, rows, expected) in [
         (points, "x,y,z,intensity", "0,0,0,9 1,0,0,1", "0,1\n"),
-        (points, "x,y,intensity", "0,0,9 1,0,1", "0,1\n"),
-        (points, "x,y,height", "0,0,9 1,0,1", ""),
         (points, ",x,y,z", "0,0,9,0 1,1,9,0", "0,1\n"),
         (points, "id,x,y", "0,0,9 5,1,9", "0,1\n"),
-        (points, "Points:0,Points:1,Points:2,T", "0,0,0,9 1,0,0,9", "0,1\n"),
         (points, "X (m),Y (m),Z (m),name", "0,0,0,a 1,0,0,b", "0,1\n"),
         (points, "city,lat,lon", "a,0,0 b,1,0", "0,1\n"),
         (
@@ -688,7 +654,7 @@ fn columns_of_points_rays_and_queries_are_read_by_name() {
             "0,1\n",
         ),
         (
-            "neighbors @ --radius 1.2 --period 9,0,0 --columns z,y,x",
+            "neighbors @ --radius 1.2 --period 9,0,0 --columns 0,1,2",
             "z,y,x",
             "0,0,0 0,0,8.5",
             "",
@@ -729,15 +695,15 @@ fn columns_of_points_rays_and_queries_are_read_by_name() {
         ),
         (queries, "id,x,y,z", "7,.5,.5,.5", "0,0\n"),
         (queries, "x,y,z,intensity", ".5,.5,.5,9", "0,0\n"),
-        (queries, "x,y,z,r,g,b", ".5,.5,.5,9,9,9", "0,0\n"),
-        (queries, "x,y,z,a,b,c", ".5,.5,.5,9,9,9", "0,0\n0,1\n"),
         (queries, "xmin,xmax,ymin,ymax,zmin,zmax", ".1,.2,.1,.2,.1,.2", "0,0\n"),
         (queries, "x,y,z,width,height,depth", "-2,-2,-2,3,3,3", "0,0\n"),
+        (queries, "cx,cy,cz,width,height,depth", "-1,-1,-1,2,2,2", "0,0\n"),
+        (queries, "x,y,z,nx,ny,nz,r", ".5,.5,.5,9,9,9,9", "0,0\n"),
         (
-            "query boxes.csv @ --query-form center-size",
-            "x,y,z,dx,dy,dz",
-            "-1,-1,-1,2,2,2",
-            "0,0\n",
+            "query boxes.csv @ --query-columns x,y,z,a,b,c",
+            "x,y,z,a,b,c",
+            ".5,.5,.5,9,9,9",
+            "0,0\n0,1\n",
         ),
         (
             "query boxes.csv @ --query-columns x,y,z",
@@ -751,29 +717,27 @@ fn columns_of_points_rays_and_queries_are_read_by_name() {
     for (command, header, rows, needle) in [
         (
             points,
-            "x,y,t",
+            "x,y,height",
             "0,0,9",
-            "column t may be z or not; pass --columns x,y or --columns x,y,t",
-        ),
-        (points, "x,y,width,height", "0,0,1,1", "those of boxes, not of points"),
-        (
-            points,
-            "minx,miny",
-            "0,0",
-            "minx would be a position; --columns 0,1 uses them in this order",
+            "columns x,y,height: not all have known names; choose --columns x,y or --columns x,y,height",
         ),
         (
             rays,
             "ox,oy,oz,dx,dy,dz,foo",
             "0,0,0,1,0,0,9",
-            "column foo may be t_max or not; pass --ray-columns ox",
+            "choose --ray-columns ox,oy,oz,dx,dy,dz or --ray-columns ox,oy,oz,dx,dy,dz,foo",
         ),
-        (rays, "minx,miny,minz,maxx,maxy,maxz", "0,0,0,1,0,0", "do not name rays"),
+        (
+            rays,
+            "minx,miny,minz,maxx,maxy,maxz",
+            "0,0,0,1,0,0",
+            "minx would be the origin",
+        ),
         (
             rays,
             "x1,y1,z1,x2,y2,z2",
             "0,0,0,1,0,0",
-            "--ray-columns 0,1,2,3,4,5 uses them in this order",
+            "x1 would be the origin in x; --ray-columns 0,1,2,3,4,5 keeps this order",
         ),
         (
             rays,
@@ -781,13 +745,19 @@ fn columns_of_points_rays_and_queries_are_read_by_name() {
             "0,0,0,1,0,0,0,9",
             "column tmin: rays start at t = 0",
         ),
-        (queries, "x,y,z,dx,dy,dz", "0,0,0,1,0,0", "choose --query-form"),
         (
             queries,
-            "ox,oy,oz,dx,dy,dz",
+            "x,y,z,dx,dy,dz",
             "0,0,0,1,0,0",
-            "those of rays, not of queries",
+            "dx would be the max in x; --query-columns 0,1,2,3,4,5 keeps this order",
         ),
+        (
+            queries,
+            "x,y,z,r,g,b",
+            "0,0,0,1,0,0",
+            "choose --query-columns x,y,z or --query-columns x,y,z,r,g,b",
+        ),
+        (queries, "ox,oy,oz,dx,dy,dz", "0,0,0,1,0,0", "ox would be the min"),
     ] {
         folder.refuses(&with_header(&folder, command, header, rows), &["named.csv: ", needle]);
     }
