@@ -1,6 +1,6 @@
 //! NumPy arrays of float32 or float64 with any strides, read in place.
 
-use gpu_broad_phase::NONE;
+use gpu_broad_phase::{LocalOrigin, NONE};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyTypeError;
@@ -64,9 +64,68 @@ impl Numbers<'_> {
             Self::Double(array) => of(array, row),
         }
     }
+
+    /// True if float32 holds all numbers.
+    pub fn are_exact(&self) -> bool {
+        match self {
+            Self::Single(_) => true,
+            Self::Double(array) => {
+                let is_exact = |row| array.row(row).iter().all(|&number| LocalOrigin::is_exact(number));
+                (0..array.nrows()).into_par_iter().all(is_exact)
+            }
+        }
+    }
 }
 
-/// One number per row, or one number for all rows.
+/// One float32 or float64 per row, or one number for all rows.
+pub enum Lengths<'py> {
+    All(f64),
+    Single(PyReadonlyArray1<'py, f32>),
+    Double(PyReadonlyArray1<'py, f64>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Lengths<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray1<f32>>() {
+            return Ok(Self::Single(array.readonly()));
+        }
+        match object.cast::<PyArray1<f64>>() {
+            Ok(array) => Ok(Self::Double(array.readonly())),
+            Err(_) => object.extract().map(Self::All),
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+pub enum LengthsView<'a> {
+    All(f64),
+    Single(ArrayView1<'a, f32>),
+    Double(ArrayView1<'a, f64>),
+}
+
+impl Lengths<'_> {
+    pub fn view(&self) -> LengthsView<'_> {
+        match self {
+            Self::All(number) => LengthsView::All(*number),
+            Self::Single(array) => LengthsView::Single(array.as_array()),
+            Self::Double(array) => LengthsView::Double(array.as_array()),
+        }
+    }
+}
+
+impl LengthsView<'_> {
+    pub fn at(&self, row: usize) -> f64 {
+        match self {
+            Self::All(number) => *number,
+            Self::Single(array) => array[row].into(),
+            Self::Double(array) => array[row],
+        }
+    }
+}
+
+/// One word per row, or one word for all rows.
 pub enum Each<'py, T: numpy::Element> {
     All(T),
     Row(PyReadonlyArray1<'py, T>),

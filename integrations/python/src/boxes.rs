@@ -1,7 +1,7 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 pub use exact_neighbors::{round_down, round_up};
-use gpu_broad_phase::Aabb;
+use gpu_broad_phase::{Aabb, LocalOrigin};
 use numpy::ndarray::ArrayView2;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -11,31 +11,6 @@ use crate::arrays::{EachView, Numbers};
 
 /// Boxes per parallel task.
 const SHARE: usize = 4096;
-
-trait Bound: Copy + PartialOrd + Sync {
-    fn down(self) -> f32;
-    fn up(self) -> f32;
-}
-
-impl Bound for f32 {
-    fn down(self) -> f32 {
-        self
-    }
-
-    fn up(self) -> f32 {
-        self
-    }
-}
-
-impl Bound for f64 {
-    fn down(self) -> f32 {
-        round_down(self)
-    }
-
-    fn up(self) -> f32 {
-        round_up(self)
-    }
-}
 
 #[derive(Clone, Copy)]
 pub struct BoxArrays<'a> {
@@ -49,42 +24,59 @@ pub struct BoxArrays<'a> {
     pub checked: bool,
 }
 
-/// Reads boxes and rounds their bounds outward.
-pub fn read(given: BoxArrays<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
+/// Reads boxes, measured from `origin`, and rounds their bounds outward. Returns true if float32 holds all numbers given.
+pub fn read(given: BoxArrays<'_>, origin: LocalOrigin, boxes: &mut Vec<Aabb>) -> Result<bool, Bad> {
     let empty = Aabb::point([0.0; 3]);
     boxes.resize(given.lower.rows(), empty);
-    let first_bad = match (given.lower, given.upper) {
-        (Numbers::Single(lower), Numbers::Single(upper)) => fill(given, lower, upper, boxes),
-        (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes),
+    let (first_bad, are_exact) = match (given.lower, given.upper) {
+        (Numbers::Single(lower), Numbers::Single(upper)) if origin == LocalOrigin::default() => {
+            fill(given, lower, upper, boxes, |min, max| (min, max, true))
+        }
+        (Numbers::Single(lower), Numbers::Single(upper)) => fill(given, lower, upper, boxes, |min, max| {
+            let aabb = origin.aabb(min.map(f64::from), max.map(f64::from));
+            (aabb.min, aabb.max, true)
+        }),
+        (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes, |min, max| {
+            let aabb = origin.aabb(min, max);
+            let is_exact = min
+                .into_iter()
+                .chain(max)
+                .fold(true, |all, number| all & LocalOrigin::is_exact(number));
+            (aabb.min, aabb.max, is_exact)
+        }),
         // Does not occur, because both corners are views of one array.
         _ => return Err(Bad::mixed(given.name)),
     };
     match first_bad {
-        usize::MAX => Ok(()),
+        usize::MAX => Ok(are_exact),
         row => Err(Bad::at(given, row)),
     }
 }
 
-/// Fills `boxes`. Returns the first bad row, or `usize::MAX`.
-fn fill<T: Bound>(
+/// Fills `boxes` with the bounds of `place`, which also returns true for exact numbers. Returns the first bad row, or
+/// `usize::MAX`, and true if all numbers are exact.
+fn fill<T: Copy + Default + PartialOrd + Sync>(
     given: BoxArrays<'_>,
     lower: ArrayView2<'_, T>,
     upper: ArrayView2<'_, T>,
     boxes: &mut [Aabb],
-) -> usize {
+    place: impl Fn([T; 3], [T; 3]) -> ([f32; 3], [f32; 3], bool) + Sync,
+) -> (usize, bool) {
     let first_bad = AtomicUsize::new(usize::MAX);
+    let are_exact = AtomicBool::new(true);
     let axes = lower.ncols();
     let share = |(share, boxes): (usize, &mut [Aabb])| {
-        for (place, aabb) in boxes.iter_mut().enumerate() {
-            let row = share * SHARE + place;
-            let (mut min, mut max) = ([0.0; 3], [0.0; 3]);
+        let mut all_exact = true;
+        for (at, aabb) in boxes.iter_mut().enumerate() {
+            let row = share * SHARE + at;
+            let (mut low, mut high) = ([T::default(); 3], [T::default(); 3]);
             let mut is_good = true;
             for axis in 0..axes {
-                let (low, high) = (lower[[row, axis]], upper[[row, axis]]);
-                min[axis] = low.down();
-                max[axis] = high.up();
-                is_good &= low <= high;
+                (low[axis], high[axis]) = (lower[[row, axis]], upper[[row, axis]]);
+                is_good &= low[axis] <= high[axis];
             }
+            let (mut min, max, is_exact) = place(low, high);
+            all_exact &= is_exact;
             if !is_good {
                 // Keeps the box invalid, even if rounding has ordered its bounds.
                 min[0] = f32::NAN;
@@ -99,9 +91,12 @@ fn fill<T: Bound>(
                 first_bad.fetch_min(row, Ordering::Relaxed);
             }
         }
+        if !all_exact {
+            are_exact.store(false, Ordering::Relaxed);
+        }
     };
     boxes.par_chunks_mut(SHARE).enumerate().for_each(share);
-    first_bad.into_inner()
+    (first_bad.into_inner(), are_exact.into_inner())
 }
 
 pub struct Bad(String);

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::arrays::{Matrix, Numbers, indices, pairs};
-use crate::boxes::{round_down, round_up};
 use crate::engine::{Engine, Finder};
+use crate::origins::{self, Bounds};
 use crate::work;
 
 /// Pair filter that excludes elements with a common vertex. An element has three words, its vertices.
@@ -27,8 +27,6 @@ fn admits_pair(a: u32, b: u32) -> bool {
 
 /// Pair kinds in result order. Element kinds: 0 vertices, 1 edges, 2 faces.
 const KINDS: [[usize; 2]; 6] = [[0, 0], [1, 0], [1, 1], [1, 2], [2, 0], [2, 2]];
-
-type Bounds = [[f64; 3]; 2];
 
 fn meet(a: &Bounds, b: &Bounds) -> bool {
     (0..3).all(|axis| a[0][axis] <= b[1][axis] && b[0][axis] <= a[1][axis])
@@ -61,11 +59,13 @@ impl Elements {
         self.vertices.extend_from_slice(vertices);
     }
 
+    /// Boxes in single precision. Results are exact from any origin, and found faster from one near the elements.
     fn boxes(&self, owners: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
+        let origin = origins::near(&self.bounds);
         let aabb = |(element, bounds): (usize, &Bounds)| {
             // An element has the owner of its first vertex.
             let owner = owners.map_or(0, |owners| owners[self.vertices[element][0] as usize]);
-            Aabb::new(bounds[0].map(round_down), bounds[1].map(round_up)).with_owner(owner)
+            origin.aabb(bounds[0], bounds[1]).with_owner(owner)
         };
         self.bounds.par_iter().enumerate().map(aabb).collect()
     }

@@ -4,17 +4,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, OutputOptions, Pair, PairOrder, QueryInput,
-    RayMode, Scene, Scheme, StepResult, block_on,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, LocalOrigin, OutputOptions, Pair, PairOrder,
+    QueryInput, RayMode, Scene, Scheme, StepResult, block_on,
 };
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use parking_lot::MutexGuard;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use wgpu::{AdapterInfo, Backends, DeviceType};
 
 use crate::errors::{self, NoAdapterError};
+use crate::origins::{self, Placed};
 use crate::work::{self, FairMutex};
 
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
@@ -55,6 +56,13 @@ pub struct LastStep {
     pub boxes: Vec<Aabb>,
     pub worlds: Vec<u32>,
     pub excluded: Vec<Pair>,
+    pub placed: Placed,
+    /// Origin of the table, if rays or queries needed another one than the step.
+    moved: Option<LocalOrigin>,
+    /// [`origins::for_questions`] of the boxes, once it is needed.
+    for_questions: Option<LocalOrigin>,
+    /// Origin of the last step of boxes that were not exact.
+    pub latest: LocalOrigin,
 }
 
 #[derive(Clone, Copy)]
@@ -211,7 +219,7 @@ impl Engine {
     }
 
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let finder = &self.lock(py)?.finder;
+        let State { finder, last, .. } = &*self.lock(py)?;
         let dict = counts(py, &finder.counters)?;
         let (name, size) = match finder.plain.scheme {
             Scheme::Uniform { cell_size } => ("uniform", Some(cell_size)),
@@ -220,6 +228,8 @@ impl Engine {
         };
         dict.set_item("scheme", name)?;
         dict.set_item("cell_size", size)?;
+        let origin = &last.origin().position[..finder.plain.dimensions.count() as usize];
+        dict.set_item("origin", PyTuple::new(py, origin)?)?;
         dict.set_item("seconds", finder.taken.as_secs_f64())?;
         let memory = finder.broad_phase.gpu().map(|gpu| gpu.memory().total());
         dict.set_item("device_bytes", memory.unwrap_or(0))?;
@@ -305,6 +315,27 @@ impl Finder {
         result
     }
 
+    /// Builds the table again, of the last step's boxes measured from another origin.
+    fn rebuild(&mut self, scene: &Scene<'_>) -> PyResult<()> {
+        let descriptor = BroadPhaseDescriptor {
+            pairs: false,
+            ..*self.broad_phase.descriptor()
+        };
+        let counters = self.counters;
+        self.step(&descriptor, scene, None)?;
+        self.counters = counters;
+        Ok(())
+    }
+
+    /// Cell edge that an origin should be a multiple of.
+    pub fn cell(&self) -> Option<f64> {
+        match self.plain.scheme {
+            Scheme::Uniform { cell_size } => Some(cell_size.into()),
+            Scheme::Adaptive { min_scale } => Some(f64::from(min_scale).log2().ceil().exp2()),
+            _ => None,
+        }
+    }
+
     pub fn set_ray_mode(&mut self, mode: RayMode) {
         self.plain.outputs.ray_mode = mode;
         self.broad_phase.set_ray_mode(mode);
@@ -322,6 +353,36 @@ impl Finder {
 }
 
 impl LastStep {
+    pub fn place(&mut self, placed: Placed) {
+        self.placed = placed;
+        (self.moved, self.for_questions) = (None, None);
+    }
+
+    /// Origin of the table.
+    fn origin(&self) -> LocalOrigin {
+        self.moved.unwrap_or(self.placed.origin)
+    }
+
+    /// Returns the origin of the table for rays or queries. If those are not exact but the boxes are, rebuilds the table
+    /// from another origin where the rounding would be coarse.
+    pub fn origin_for(&mut self, finder: &mut Finder, are_exact: impl FnOnce() -> bool) -> PyResult<LocalOrigin> {
+        let mut wanted = self.placed.origin;
+        if self.placed.are_exact && finder.has_table && !are_exact() {
+            let boxes = &self.boxes;
+            wanted = *self.for_questions.get_or_insert_with(|| origins::for_questions(boxes));
+        }
+        if finder.has_table && wanted != self.origin() {
+            let boxes = origins::moved(&self.boxes, wanted);
+            finder.rebuild(&Scene {
+                objects: boxes[..].into(),
+                worlds: self.worlds[..].into(),
+                ..Scene::default()
+            })?;
+            self.moved = Some(wanted);
+        }
+        Ok(wanted)
+    }
+
     pub fn exclude(&mut self, rows: Option<ArrayView2<'_, u32>>) {
         self.excluded.clear();
         let pair = |row: ArrayView1<'_, u32>| Pair { a: row[0], b: row[1] };

@@ -7,6 +7,7 @@ mod engine;
 mod errors;
 mod neighbors;
 mod object_set;
+mod origins;
 mod questions;
 mod steps;
 mod work;

@@ -1,14 +1,15 @@
 use std::mem::{forget, take};
 
-use gpu_broad_phase::{Aabb, Handle, ObjectSet, Pair, PairEvent};
+use gpu_broad_phase::{Aabb, Handle, LocalOrigin, ObjectSet, Pair, PairEvent};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
 use parking_lot::MutexGuard;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::arrays::{Each, EachView, Matrix, pairs};
+use crate::arrays::{Each, EachView, Matrix, Numbers, pairs};
 use crate::boxes::{self, BoxArrays};
+use crate::origins::{self, Bounds, Placed, bounds};
 use crate::work::{self, FairMutex};
 
 /// An object set. A handle has 64 bits: generation (high), slot (low).
@@ -26,6 +27,17 @@ pub struct Objects {
     pub pairs: Vec<[u64; 2]>,
     /// Number of the engine whose device holds the boxes, or 0.
     pub device_owner: u64,
+    /// Boxes as given, from the first number on that float32 does not hold.
+    given: Option<Given>,
+    placed: Placed,
+    /// True if no box changed since `placed` was chosen.
+    is_settled: bool,
+}
+
+/// Boxes by slot.
+struct Given {
+    statics: Vec<Bounds>,
+    moving: Vec<Bounds>,
 }
 
 pub struct Events {
@@ -33,7 +45,7 @@ pub struct Events {
     ended: Vec<[u64; 2]>,
 }
 
-type All<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray2<f32>>);
+type All<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyAny>);
 
 pub type EventRows<'py> = (Bound<'py, PyArray2<u64>>, Bound<'py, PyArray2<u64>>);
 
@@ -55,24 +67,24 @@ fn stale(handle: u64) -> PyErr {
     PyKeyError::new_err(format!("no object of the set has the handle {handle}: was it removed?"))
 }
 
-fn read<'a>(
-    py: Python<'_>,
-    lower: &'a Matrix<'_>,
-    upper: &'a Matrix<'_>,
-    layers: EachView<'a, u32>,
-    owners: EachView<'a, u32>,
-) -> PyResult<Vec<Aabb>> {
-    let given = BoxArrays {
-        name: "boxes",
-        lower: lower.view(),
-        upper: upper.view(),
-        layers,
-        owners,
-        checked: true,
-    };
-    let mut bounds = Vec::new();
-    work::run(py, None, || boxes::read(given, &mut bounds))??;
-    Ok(bounds)
+impl Given {
+    fn new(set: &ObjectSet) -> Self {
+        let [statics, moving] = [set.static_slots(), set.slots()].map(|slots| slots.iter().map(bounds).collect());
+        Self { statics, moving }
+    }
+
+    fn place(&mut self, handle: u64) -> &mut Bounds {
+        let slot = handle as u32;
+        let index = (slot & (u32::MAX >> 1)) as usize;
+        let part = match slot == index as u32 {
+            true => &mut self.moving,
+            false => &mut self.statics,
+        };
+        if index >= part.len() {
+            part.resize(index + 1, [[0.0; 3]; 2]);
+        }
+        &mut part[index]
+    }
 }
 
 impl Events {
@@ -83,6 +95,88 @@ impl Events {
 }
 
 impl Objects {
+    /// Returns boxes, and true if float32 holds all of their numbers.
+    fn read<'a>(
+        &self,
+        py: Python<'_>,
+        [lower, upper]: [Numbers<'a>; 2],
+        layers: EachView<'a, u32>,
+        owners: EachView<'a, u32>,
+    ) -> PyResult<(Vec<Aabb>, bool)> {
+        let given = BoxArrays {
+            name: "boxes",
+            lower,
+            upper,
+            layers,
+            owners,
+            checked: true,
+        };
+        let mut boxes = Vec::new();
+        let origin = self.placed.origin;
+        let are_exact = work::run(py, None, || boxes::read(given, origin, &mut boxes))??;
+        Ok((boxes, are_exact))
+    }
+
+    /// Stores boxes as given, if they or earlier ones are not exact.
+    fn store(&mut self, handles: impl Iterator<Item = u64>, [lower, upper]: [Numbers<'_>; 2], are_exact: bool) {
+        if are_exact && self.given.is_none() {
+            return;
+        }
+        let set = &self.set;
+        let given = self.given.get_or_insert_with(|| Given::new(set));
+        for (row, handle) in handles.enumerate() {
+            *given.place(handle) = [lower.row(row), upper.row(row)];
+        }
+        self.is_settled = false;
+    }
+
+    fn sample(&self, given: &Given) -> Vec<Bounds> {
+        let statics = given.statics.len();
+        let object = |slot: usize| match slot < statics {
+            true => (self.set.static_slots()[slot], given.statics[slot]),
+            false => (self.set.slots()[slot - statics], given.moving[slot - statics]),
+        };
+        let objects = origins::sample(statics + given.moving.len()).map(object);
+        let is_object = |(aabb, _): &(Aabb, Bounds)| aabb.owner & Aabb::EXCLUDED == 0;
+        objects.filter(is_object).map(|(_, bounds)| bounds).collect()
+    }
+
+    /// Measures all boxes from another origin if that of the last step no longer serves.
+    pub fn settle(&mut self, cell: Option<f64>) -> Placed {
+        let Some(given) = self.given.as_ref().filter(|_| !self.is_settled) else {
+            return self.placed;
+        };
+        let seen = self.sample(given);
+        let origin = self.placed.origin.updated(seen.iter().copied(), cell);
+        let has_moved = origin != self.placed.origin;
+        self.placed = Placed {
+            origin,
+            are_exact: false,
+            coarse: origin.coarse_step(seen),
+        };
+        self.is_settled = true;
+        if has_moved {
+            let handles: Vec<_> = self.set.iter().map(|(handle, _)| handle).collect();
+            for handle in handles {
+                let Some(given) = &mut self.given else { break };
+                let [min, max] = *given.place(number_of(handle));
+                let Aabb { min, max, .. } = origin.aabb(min, max);
+                // The set has just named the handle.
+                let _ = self.set.move_to(handle, min, max);
+            }
+        }
+        self.placed
+    }
+
+    /// True if the next step measures from an origin.
+    fn has_origin(&self) -> bool {
+        let zero = LocalOrigin::default();
+        self.given.as_ref().is_some_and(|given| match self.is_settled {
+            true => self.placed.origin != zero,
+            false => self.placed.origin.updated(self.sample(given), None) != zero,
+        })
+    }
+
     /// Returns the events, and the step's pairs as handles.
     pub fn events(&self, pairs: &[Pair]) -> (Events, Vec<[u64; 2]>) {
         // Free slots never pair, so `object` has a handle.
@@ -134,6 +228,9 @@ impl ObjectTable {
                 has_events: events,
                 pairs: Vec::new(),
                 device_owner: 0,
+                given: None,
+                placed: Placed::default(),
+                is_settled: true,
             }),
             forks: work::forks(),
         }
@@ -154,8 +251,9 @@ impl ObjectTable {
         owners: Each<'py, u32>,
         is_static: bool,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let bounds = read(py, &lower, &upper, layers.view(), owners.view())?;
+        let corners = [lower.view(), upper.view()];
         let mut objects = self.lock(py)?;
+        let (bounds, are_exact) = objects.read(py, corners, layers.view(), owners.view())?;
         if objects.set.slots().len().max(objects.set.static_slots().len()) + bounds.len() >= 1 << 29 {
             return Err(PyValueError::new_err("a set has room for 2^29 objects"));
         }
@@ -165,7 +263,9 @@ impl ObjectTable {
                 false => objects.set.insert(aabb),
             })
         };
-        Ok(PyArray1::from_vec(py, bounds.into_iter().map(insert).collect()))
+        let handles: Vec<_> = bounds.into_iter().map(insert).collect();
+        objects.store(handles.iter().copied(), corners, are_exact);
+        Ok(PyArray1::from_vec(py, handles))
     }
 
     /// Keeps layers and owners. Moves nothing if a handle is invalid.
@@ -177,14 +277,16 @@ impl ObjectTable {
         lower: Matrix<'py>,
         upper: Matrix<'py>,
     ) -> PyResult<()> {
-        let bounds = read(py, &lower, &upper, EachView::All(0), EachView::All(0))?;
+        let corners = [lower.view(), upper.view()];
         let mut objects = self.lock(py)?;
+        let (bounds, are_exact) = objects.read(py, corners, EachView::All(0), EachView::All(0))?;
         let handles = handles.as_array();
         objects.check(handles.iter().copied())?;
         for (&handle, aabb) in handles.iter().zip(bounds) {
             let moved = objects.set.move_to(handle_of(handle), aabb.min, aabb.max);
             moved.map_err(|_| stale(handle))?;
         }
+        objects.store(handles.iter().copied(), corners, are_exact);
         Ok(())
     }
 
@@ -195,6 +297,9 @@ impl ObjectTable {
         objects.check(handles.iter().copied())?;
         for &handle in handles {
             objects.set.remove(handle_of(handle)).map_err(|_| stale(handle))?;
+        }
+        if objects.set.is_empty() {
+            (objects.given, objects.placed) = (None, Placed::default());
         }
         Ok(())
     }
@@ -245,17 +350,26 @@ impl ObjectTable {
         ))
     }
 
-    /// Handles in result order, and boxes as min, max.
+    /// Handles in result order, and boxes as min, max: float64 with an origin, else float32.
     fn all<'py>(&self, py: Python<'py>) -> PyResult<All<'py>> {
-        let objects = self.lock(py)?;
-        let (handles, bounds): (Vec<_>, Vec<_>) = objects
-            .set
-            .iter()
-            .map(|(handle, aabb)| (number_of(handle), [aabb.min, aabb.max]))
-            .unzip();
-        let shape = [bounds.len(), 6];
-        let bounds = PyArray1::from_vec(py, bytemuck::allocation::cast_vec(bounds)).reshape(shape)?;
-        Ok((PyArray1::from_vec(py, handles), bounds))
+        let mut objects = self.lock(py)?;
+        let has_origin = objects.has_origin();
+        let Objects { set, given, .. } = &mut *objects;
+        let handles: Vec<_> = set.iter().map(|(handle, _)| number_of(handle)).collect();
+        let shape = [handles.len(), 6];
+        let boxes = match given {
+            Some(given) if has_origin => {
+                let boxes: Vec<Bounds> = handles.iter().map(|&handle| *given.place(handle)).collect();
+                let numbers = bytemuck::allocation::cast_vec(boxes);
+                PyArray1::<f64>::from_vec(py, numbers).reshape(shape)?.into_any()
+            }
+            _ => {
+                let boxes: Vec<_> = set.iter().map(|(_, aabb)| [aabb.min, aabb.max]).collect();
+                let numbers = bytemuck::allocation::cast_vec(boxes);
+                PyArray1::<f32>::from_vec(py, numbers).reshape(shape)?.into_any()
+            }
+        };
+        Ok((PyArray1::from_vec(py, handles), boxes))
     }
 }
 

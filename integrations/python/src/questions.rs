@@ -1,10 +1,10 @@
-use gpu_broad_phase::{Aabb, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Source, SweptRay};
+use gpu_broad_phase::{Aabb, LocalOrigin, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Source, SweptRay};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::arrays::{Each, Matrix, Numbers, columns, indices};
+use crate::arrays::{Each, Lengths, Matrix, Numbers, columns, indices};
 use crate::boxes::{self, BoxArrays};
 use crate::engine::{Engine, State};
 use crate::work;
@@ -13,10 +13,27 @@ fn single([x, y, z]: [f64; 3]) -> [f32; 3] {
     [x as f32, y as f32, z as f32]
 }
 
-fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64) -> bool + Sync) -> Option<usize> {
-    (0..numbers.rows())
-        .into_par_iter()
-        .find_first(|&row| numbers.row(row).into_iter().any(&is_bad))
+/// First row with a bad number, by its axis.
+fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64, usize) -> bool + Sync) -> Option<usize> {
+    let has_bad = |&row: &usize| {
+        numbers
+            .row(row)
+            .into_iter()
+            .zip(0..)
+            .any(|(number, axis)| is_bad(number, axis))
+    };
+    (0..numbers.rows()).into_par_iter().find_first(has_bad)
+}
+
+/// Half extents of a box and of its rounding. Bad ones stay bad.
+fn summed(given: f64, rounding: f32) -> f32 {
+    if rounding > 0.0 && given > 0.0 {
+        boxes::round_up((given + f64::from(rounding)).next_up())
+    } else if given == 0.0 {
+        rounding
+    } else {
+        boxes::round_up(given)
+    }
 }
 
 /// Objects, floats, and offsets or words per ray.
@@ -37,8 +54,8 @@ pub fn rays<'py>(
     engine: &Engine,
     origins: Matrix<'py>,
     directions: Matrix<'py>,
-    t_min: Each<'py, f32>,
-    t_max: Each<'py, f32>,
+    t_min: Lengths<'py>,
+    t_max: Lengths<'py>,
     half_extents: Option<Matrix<'py>>,
     layers: Each<'py, u32>,
     worlds: Each<'py, u32>,
@@ -57,22 +74,24 @@ pub fn rays<'py>(
         }
     };
     let mut state = engine.lock(py)?;
-    let finder = &mut state.finder;
+    let State { finder, last, .. } = &mut *state;
     let (origins, directions) = (origins.view(), directions.view());
     let half_extents = half_extents.as_ref().map(Matrix::view);
     let (t_min, t_max) = (t_min.view(), t_max.view());
     let (layers, worlds) = (layers.view(), worlds.view());
     let ((objects, floats), offsets) = work::run(py, progress.as_ref(), || {
         let bad = |name: &str, row: usize, what: &str| PyValueError::new_err(format!("{name}[{row}] {what}"));
+        let origin = last.origin_for(finder, || origins.are_exact() && directions.are_exact())?;
         if checked {
-            if let Some(row) = first(origins, |number| !(number as f32).is_finite()) {
+            let is_far = |number: f64, axis: usize| !((number - origin.position[axis]) as f32).is_finite();
+            if let Some(row) = first(origins, is_far) {
                 return Err(bad("origins", row, "is not finite in float32"));
             }
             let longest = f64::from(f32::from_bits((127 + 126) << 23));
-            if let Some(row) = first(directions, |number| number.is_nan() || number.abs() > longest) {
+            if let Some(row) = first(directions, |number, _| number.is_nan() || number.abs() > longest) {
                 return Err(bad("directions", row, "is not finite, or longer than 2^126"));
             }
-            let is_bad = |number: f64| !(number as f32).is_finite() || number < 0.0;
+            let is_bad = |number: f64, _| !(number as f32).is_finite() || number < 0.0;
             if let Some(row) = half_extents.and_then(|half_extents| first(half_extents, is_bad)) {
                 return Err(bad("half_extents", row, "is not finite in float32, or negative"));
             }
@@ -84,17 +103,21 @@ pub fn rays<'py>(
                 return Err(bad("t_max", row, "is a NaN"));
             }
         }
-        let swept = |row: usize| SweptRay {
-            ray: Ray {
-                origin: single(origins.row(row)),
-                t_max: t_max.at(row),
-                direction: single(directions.row(row)),
-                layers: layers.at(row),
-            },
-            half_extents: half_extents.map_or([0.0; 3], |half_extents| half_extents.row(row).map(boxes::round_up)),
-            t_min: t_min.at(row),
-            world: worlds.at(row),
-            reserved: [0; 3],
+        let are_singles = matches!((origins, directions), (Numbers::Single(_), Numbers::Single(_)));
+        let is_plain = are_singles && origin == LocalOrigin::default();
+        let swept = |row: usize| {
+            let (from, along, t_max) = (origins.row(row), directions.row(row), t_max.at(row));
+            let mut swept = match is_plain {
+                true => SweptRay::new(Ray::new(single(from), single(along), boxes::round_up(t_max))),
+                false => origin.swept_ray(from, along, t_max),
+            };
+            if let Some(half_extents) = half_extents {
+                let given = half_extents.row(row);
+                swept.half_extents = std::array::from_fn(|axis| summed(given[axis], swept.half_extents[axis]));
+            }
+            swept.ray.layers = layers.at(row);
+            swept.t_min = boxes::round_down(t_min.at(row));
+            swept.with_world(worlds.at(row))
         };
         let rays: Vec<_> = (0..origins.rows()).into_par_iter().map(swept).collect();
         let input = QueryInput {
@@ -132,7 +155,7 @@ pub fn query<'py>(
     name: &str,
     lower: Matrix<'py>,
     upper: Matrix<'py>,
-    radius: Each<'py, f64>,
+    radius: Lengths<'py>,
     layers: Each<'py, u32>,
     owners: Each<'py, u32>,
     worlds: Each<'py, u32>,
@@ -153,7 +176,8 @@ pub fn query<'py>(
     let (radius, worlds) = (radius.view(), worlds.view());
     let ((objects, floats), offsets) = work::run(py, progress.as_ref(), || {
         let mut bounds: Vec<Aabb> = Vec::new();
-        boxes::read(given, &mut bounds)?;
+        let origin = last.origin_for(finder, || given.lower.are_exact() && given.upper.are_exact())?;
+        boxes::read(given, origin, &mut bounds)?;
         let is_bad = |row: &usize| radius.at(*row).is_nan() || radius.at(*row) < 0.0;
         if let Some(row) = (0..bounds.len()).into_par_iter().find_first(is_bad).filter(|_| checked) {
             return Err(PyValueError::new_err(format!(

@@ -7,33 +7,46 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Each, Matrix, indices, pairs};
-use crate::boxes::{self, BoxArrays};
+use crate::boxes::BoxArrays;
 use crate::engine::{Engine, State, counts};
 use crate::errors;
 use crate::object_set::{EventRows, ObjectTable};
+use crate::origins::{self, Coarse};
 use crate::work;
 
-/// Pairs, pairs per world, and counters.
-type Found<'py> = (Bound<'py, PyArray2<i64>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyDict>);
+/// Pairs, pairs per world, counters, and the rounding if it is coarse.
+type Found<'py> = (
+    Bound<'py, PyArray2<i64>>,
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyDict>,
+    Coarse,
+);
 
 struct Results {
     pairs: Vec<i64>,
     of_worlds: Vec<i64>,
     counters: Counters,
+    coarse: Coarse,
 }
 
 impl Results {
-    fn new(result: StepResult) -> Self {
+    fn new(result: StepResult, coarse: Coarse) -> Self {
         Self {
             pairs: indices(&result.pairs),
             of_worlds: indices(&result.world_pairs),
             counters: result.counters,
+            coarse,
         }
     }
 
     fn into_arrays(self, py: Python<'_>) -> PyResult<Found<'_>> {
         let of_worlds = PyArray1::from_vec(py, self.of_worlds);
-        Ok((pairs(py, self.pairs)?, of_worlds, counts(py, &self.counters)?))
+        Ok((
+            pairs(py, self.pairs)?,
+            of_worlds,
+            counts(py, &self.counters)?,
+            self.coarse,
+        ))
     }
 }
 
@@ -67,9 +80,13 @@ pub fn step<'py>(
     let worlds = worlds.as_ref().map(PyReadonlyArray1::as_array);
     let excluded = excluded.as_ref().map(PyReadonlyArray2::as_array);
     let result = work::run(py, progress.as_ref(), || {
-        boxes::read(given, spare)?;
+        let placed = origins::read(given, last.latest, finder.cell(), spare)?;
         finder.has_table = false;
         swap(&mut last.boxes, spare);
+        last.place(placed);
+        if !placed.are_exact {
+            last.latest = placed.origin;
+        }
         last.worlds.clear();
         last.worlds.extend(worlds.iter().flatten());
         last.exclude(excluded);
@@ -79,7 +96,8 @@ pub fn step<'py>(
             pairs: finds_pairs,
             ..finder.plain
         };
-        finder.step(&descriptor, &last.scene(), None).map(Results::new)
+        let result = finder.step(&descriptor, &last.scene(), None)?;
+        Ok::<_, PyErr>(Results::new(result, placed.coarse))
     })??;
     result.into_arrays(py)
 }
@@ -102,6 +120,8 @@ pub fn step_objects<'py>(
     let excluded = excluded.as_ref().map(PyReadonlyArray2::as_array);
     let (result, events) = work::run(py, progress.as_ref(), || {
         finder.has_table = false;
+        let placed = objects.settle(finder.cell());
+        last.place(placed);
         last.boxes.clear();
         let statics = objects.set.static_slots().iter();
         last.boxes.extend(statics.map(|object| object.into_static()));
@@ -135,7 +155,7 @@ pub fn step_objects<'py>(
         };
         let result = finder.step(&descriptor, &scene, None)?;
         let events = (finds_pairs && objects.has_events).then(|| objects.events(&result.pairs));
-        Ok::<_, PyErr>((Results::new(result), events))
+        Ok::<_, PyErr>((Results::new(result, placed.coarse), events))
     })??;
     // The step can no longer be cancelled here.
     let events = events.map(|(events, now)| {

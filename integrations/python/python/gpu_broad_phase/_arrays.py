@@ -225,11 +225,9 @@ def owner_words(rows: int, owners: npt.ArrayLike | None, static: npt.ArrayLike |
     return each(np.asarray(word, np.uint32) | flags.astype(np.uint32) << np.uint32(30))
 
 
-def per_row(name: str, given: npt.ArrayLike, rows: int, kind: type[np.floating[Any]]) -> Any:
+def per_row(name: str, given: npt.ArrayLike, rows: int) -> Any:
     """Returns a number per row, or one for all rows."""
     array = floats(name, given)
     if array.shape not in ((), (rows,)):
         raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
-    # Too large numbers become infinity.
-    with np.errstate(over="ignore"):
-        return float(array) if array.ndim == 0 else array.astype(kind, copy=False)
+    return float(array) if array.ndim == 0 else array

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, overload
 
@@ -44,9 +45,14 @@ class BroadPhase:
     GPU has finished the work it was last given; long calls give it in many parts. Afterwards, `rays` and `query` may
     need a new step.
 
-    Boxes are compared in float32. float64 boxes are rounded outward, so no pair is missed, but boxes apart by less than
-    the rounding may pair. `neighbors` and `collision_candidates` are exact in float64. Arrays of float32 and float64
-    are read in place, in any order and with any strides. Other types are copied first.
+    Boxes are compared in float32. float64 boxes, rays and queries are rounded outward, so no pair, hit or result is
+    missed, but objects apart by less than the rounding may be found, too. Coordinates far from zero, such as UTM, are
+    first measured from an origin near most boxes. The origin stays from step to step while it serves, and is 0 if
+    float32 holds all numbers. If the rounding still exceeds a hundredth of the median side of the boxes, a
+    `RuntimeWarning` says so. `neighbors` and `collision_candidates` are exact in float64.
+
+    Arrays of float32 and float64 are read in place, in any order and with any strides. Other types are converted to
+    float64 first.
 
     Parameters
     ----------
@@ -136,6 +142,7 @@ class BroadPhase:
         self._margin = margin
         self._checked = invalid == "raise"
         self._progress = progress
+        self._is_coarse = False
 
     def __repr__(self) -> str:
         adapter = self.adapter
@@ -173,7 +180,7 @@ class BroadPhase:
         ----------
         boxes : array_like or ObjectSet
             Shape (n, 6) with min x, y, z and max x, y, z, or (n, 2, 3), or (n, 3) for points; in 2D (n, 4), (n, 2, 2)
-            or (n, 2). Infinite bounds are allowed. An `ObjectSet` already has layers, masks, owners and static flags,
+            or (n, 2). Infinite bounds are allowed, and float64 may be far from zero. An `ObjectSet` already has layers, masks, owners and static flags,
             and has one world, so only `excluded` and `pairs` may be passed with it.
         layers, masks : array_like of int, optional
             16 bits per box, or for all boxes: the layers of the box, and the layers that it may pair with. Layer 3 is
@@ -216,15 +223,16 @@ class BroadPhase:
                         raise ValueError(f"{name}: an ObjectSet takes them when boxes are inserted, and has one world")
                 if boxes.dimensions != self._dimensions:
                     raise ValueError(f"the set is in {boxes.dimensions}D, and this in {self._dimensions}D")
-                (found, _, counts), events = _native.step_objects(
+                (found, _, counts, coarse), events = _native.step_objects(
                     self._engine, boxes._table, excluded=exclusions, finds_pairs=pairs, progress=progress
                 )
+                self._warn(coarse)
                 began, ended = (None, None) if events is None else events
                 return StepResult(found, counts, None, began, ended)
             lower, upper = arrays.corners("boxes", boxes, self._dimensions)
             rows = len(lower)
             world_words, world_count = arrays.worlds(worlds, rows)
-            found, of_worlds, counts = _native.step(
+            found, of_worlds, counts, coarse = _native.step(
                 self._engine,
                 lower=lower,
                 upper=upper,
@@ -238,10 +246,23 @@ class BroadPhase:
                 checked=self._checked,
                 progress=progress,
             )
+        self._warn(coarse)
         world_pairs = None
         if worlds is not None and pairs:
             world_pairs = np.array([len(found)]) if world_count == 1 else of_worlds[:world_count]
         return StepResult(found, counts, world_pairs)
+
+    def _warn(self, coarse: tuple[float, float] | None) -> None:
+        """Warns of coarse rounding, but not again for each frame that has it."""
+        if coarse is not None and not self._is_coarse:
+            step, side = coarse
+            text = (
+                f"coordinates are rounded by up to {step:.2g}, and the median side of the boxes is {side:.2g}: results "
+                "are complete, but boxes apart by less than the rounding may pair or be hit. Compare what is found "
+                "again in float64, or pass places far apart to steps of their own"
+            )
+            warnings.warn(text, RuntimeWarning, stacklevel=3)
+        self._is_coarse = coarse is not None
 
     @overload
     def rays(
@@ -300,10 +321,10 @@ class BroadPhase:
     ) -> RayHits | RayLists | npt.NDArray[np.bool_]:
         """Finds the boxes of the last step that each ray hits.
 
-        A ray consists of the points ``origin + t * direction`` for ``t_min <= t <= t_max``. Numbers are rounded to
-        float32. Every hit is found. A box missed by 2^-21 of the distance may also count as hit, equally on every
-        backend: from 1e6 away, 30 % of rays found a wrong closest unit box (4 % with a plain float32 slab test), from
-        1e5 4 % (0.3 %), so begin rays near the boxes.
+        A ray consists of the points ``origin + t * direction`` for ``t_min <= t <= t_max``. Every hit is found, in
+        float64, too: half extents cover the rounding to float32. A box missed by 2^-21 of the distance may also count
+        as hit, equally on every backend: from 1e6 away, 30 % of rays found a wrong closest unit box (4 % with a plain
+        float32 slab test), from 1e5 4 % (0.3 %), so begin rays near the boxes.
 
         Parameters
         ----------
@@ -343,8 +364,8 @@ class BroadPhase:
                 self._engine,
                 origins=starts,
                 directions=ways,
-                t_min=arrays.per_row("t_min", t_min, rows, np.float32),
-                t_max=arrays.per_row("t_max", t_max, rows, np.float32),
+                t_min=arrays.per_row("t_min", t_min, rows),
+                t_max=arrays.per_row("t_max", t_max, rows),
                 half_extents=extents,
                 layers=arrays.layer_words(rows, layers, masks),
                 worlds=arrays.each(0 if worlds is None else arrays.indices("worlds", worlds, 1 << 32, rows)),
@@ -397,8 +418,8 @@ class BroadPhase:
         """Finds the boxes of the last step that overlap boxes, contain points, or are within a radius of either.
 
         Distances are measured between boxes, in float32. A box whose distance is within 4 units in the last place of
-        the radius may or may not be found. float64 boxes and radii are rounded outward first. Far from the origin, this
-        rounding is coarse: subtract the centre from all positions, in float64.
+        the radius may or may not be found. float64 boxes, points and radii are rounded outward first, from the origin
+        of the boxes (see `BroadPhase`), so distances may be smaller by the rounding.
 
         Parameters
         ----------
@@ -443,7 +464,7 @@ class BroadPhase:
                 name=name,
                 lower=lower,
                 upper=upper,
-                radius=arrays.per_row("radius", radius, rows, np.float64),
+                radius=arrays.per_row("radius", radius, rows),
                 layers=arrays.layer_words(rows, layers, masks),
                 owners=arrays.owner_words(rows, owners, None),
                 worlds=arrays.each(0 if worlds is None else arrays.indices("worlds", worlds, 1 << 32, rows)),
@@ -553,8 +574,9 @@ class BroadPhase:
         Returns
         -------
         dict
-            The counts of `StepResult`, and ``backend``, ``adapter``, ``scheme``, ``cell_size``, ``device_bytes``
-            (memory of all GPU buffers) and ``seconds`` (duration of the last call, without the Python part).
+            The counts of `StepResult`, and ``backend``, ``adapter``, ``scheme``, ``cell_size``, ``origin`` (coordinates
+            from which those of the boxes are measured, a number per axis), ``device_bytes`` (memory of all GPU buffers)
+            and ``seconds`` (duration of the last call, without the Python part).
         """
         adapter = self.adapter
         return {

@@ -19,6 +19,9 @@ class ObjectSet:
     numbers, as in `BroadPhase.step`. `handles_of` and `objects_of` convert between rows and handles. Static objects
     have the lowest rows, so inserting static objects changes the rows of all others.
 
+    Once it has boxes that float32 does not hold, a set keeps all boxes in float64 and has an origin of its own (see
+    `BroadPhase`), until it is empty. A new origin changes neither handles nor rows.
+
     Events are the changes since the set's last step with pairs, in any `BroadPhase`. If an object of a pair is removed,
     the pair ends in the next step. Within a pair of handles, the one of the smaller row comes first.
 
@@ -164,8 +167,12 @@ class ObjectSet:
         """Returns the handles of all objects, in row order. Shape (n,)."""
         return self._table.all()[0]
 
-    def boxes(self) -> npt.NDArray[np.float32]:
-        """Returns the boxes of all objects, in the order of `handles`. Shape (n, 6), in 2D (n, 4)."""
+    def boxes(self) -> npt.NDArray[np.float32] | npt.NDArray[np.float64]:
+        """Returns the boxes of all objects, in the order of `handles`. Shape (n, 6), in 2D (n, 4).
+
+        They are float64, as given, in a set that is measured from an origin (see `BroadPhase`), else float32, rounded
+        outward.
+        """
         boxes = self._table.all()[1]
         return boxes if self._dimensions == 3 else np.ascontiguousarray(boxes[:, [0, 1, 3, 4]])
 

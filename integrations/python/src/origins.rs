@@ -1,0 +1,127 @@
+//! Origins near the boxes, from which float64 coordinates are measured before they are rounded to float32.
+
+use gpu_broad_phase::{Aabb, LocalOrigin};
+use rayon::prelude::*;
+
+use crate::arrays::Numbers;
+use crate::boxes::{self, Bad, BoxArrays};
+
+/// Boxes of a sample: some 0.1 ms.
+const SAMPLE: usize = 1024;
+
+pub type Bounds = [[f64; 3]; 2];
+
+/// Step of coordinates and median side of boxes, if the step is coarse beside the boxes.
+pub type Coarse = Option<[f64; 2]>;
+
+/// Rows of a sample. A fixed stride could follow a pattern of the rows.
+pub fn sample(rows: usize) -> impl Iterator<Item = usize> {
+    const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+    (0..rows.min(SAMPLE)).map(move |at| match rows <= SAMPLE {
+        true => at,
+        false => ((u128::from(GOLDEN_RATIO.wrapping_mul(at as u64)) * rows as u128) >> 64) as usize,
+    })
+}
+
+fn are_exact(boxes: &[Bounds]) -> bool {
+    boxes
+        .as_flattened()
+        .as_flattened()
+        .iter()
+        .all(|&number| LocalOrigin::is_exact(number))
+}
+
+/// Boxes of a step, as read.
+#[derive(Clone, Copy)]
+pub struct Placed {
+    /// 0 if float32 holds all numbers.
+    pub origin: LocalOrigin,
+    pub are_exact: bool,
+    pub coarse: Coarse,
+}
+
+impl Default for Placed {
+    fn default() -> Self {
+        Self {
+            origin: LocalOrigin::default(),
+            are_exact: true,
+            coarse: None,
+        }
+    }
+}
+
+/// Reads boxes and rounds them outward, measured from an origin near them. `last` stays the origin while it serves.
+pub fn read(given: BoxArrays<'_>, last: LocalOrigin, cell: Option<f64>, boxes: &mut Vec<Aabb>) -> Result<Placed, Bad> {
+    let zero = LocalOrigin::default();
+    let rows = match given.lower {
+        Numbers::Single(_) => 0,
+        Numbers::Double(_) => given.lower.rows(),
+    };
+    let seen: Vec<_> = sample(rows)
+        .map(|row| [given.lower.row(row), given.upper.row(row)])
+        .collect();
+    let choose = || last.updated(seen.iter().copied(), cell);
+    let mut origin = if are_exact(&seen) { zero } else { choose() };
+    let are_exact = boxes::read(given, origin, boxes)?;
+    if !are_exact && self::are_exact(&seen) {
+        origin = choose();
+        if origin != zero {
+            boxes::read(given, origin, boxes)?;
+        }
+    }
+    Ok(Placed {
+        origin,
+        are_exact,
+        coarse: if are_exact { None } else { origin.coarse_step(seen) },
+    })
+}
+
+/// Origin near boxes whose results are exact from any origin.
+pub fn near(boxes: &[Bounds]) -> LocalOrigin {
+    let seen: Vec<_> = sample(boxes.len()).map(|row| boxes[row]).collect();
+    match are_exact(&seen) {
+        true => LocalOrigin::default(),
+        false => LocalOrigin::for_boxes(seen, None),
+    }
+}
+
+/// Measures exact boxes from an origin and rounds them outward.
+pub fn moved(boxes: &[Aabb], origin: LocalOrigin) -> Vec<Aabb> {
+    let moved = |aabb: &Aabb| {
+        let [min, max] = bounds(aabb);
+        let Aabb { min, max, .. } = origin.aabb(min, max);
+        Aabb { min, max, ..*aabb }
+    };
+    boxes.par_iter().map(moved).collect()
+}
+
+pub fn bounds(aabb: &Aabb) -> Bounds {
+    [aabb.min, aabb.max].map(|corner| corner.map(f64::from))
+}
+
+/// Origin for rays and queries that are not exact, if the boxes are. It is 0 where the rounding of rays is small beside
+/// the boxes, because another origin means another table.
+pub fn for_questions(boxes: &[Aabb]) -> LocalOrigin {
+    let zero = LocalOrigin::default();
+    let is_object = |aabb: &&Aabb| aabb.owner & Aabb::EXCLUDED == 0;
+    let seen = || sample(boxes.len()).map(|row| &boxes[row]).filter(is_object).map(bounds);
+    let origin = LocalOrigin::for_boxes(seen(), None);
+    if origin == zero {
+        return zero;
+    }
+    // Points count as boxes of a thousandth of their distance from the origin, which is less than the distance to
+    // neighbours in most clouds.
+    let sized = |[min, mut max]: Bounds| {
+        if min == max {
+            let reach = (0..3)
+                .map(|axis| (min[axis] - origin.position[axis]).abs())
+                .fold(0.0, f64::max);
+            max[0] += reach / 1024.0;
+        }
+        [min, max]
+    };
+    match zero.coarse_step(seen().map(sized)) {
+        Some(_) => origin,
+        None => zero,
+    }
+}
