@@ -104,7 +104,7 @@ impl LocalOrigin {
         for axis in 0..3 {
             let (low, high) = (self.below(min[axis], axis), self.above(max[axis], axis));
             let is_valid = min[axis] <= max[axis];
-            bounds.min[axis] = if is_valid || !(low <= high) { low } else { f32::NAN };
+            bounds.min[axis] = if is_valid | !(low <= high) { low } else { f32::NAN };
             bounds.max[axis] = high;
         }
         bounds
@@ -168,17 +168,17 @@ fn round_up(number: f64) -> f32 {
 /// Rounds the exact `number - origin` up or down to a float. Branches on digits would be mispredicted, so there are none.
 #[inline]
 fn rounded<const UP: bool>(number: f64, origin: f64) -> f32 {
-    let mut difference = number - origin;
-    if difference.is_infinite() && number.is_finite() {
-        difference = f64::MAX.copysign(difference);
-    }
+    let difference = number - origin;
     // The rounding error of the difference, exactly (Knuth's two-sum). NaN for infinite numbers, which compare false.
     let part = number - difference;
     let error = (number - (difference + part)) + (part - origin);
     let nearest = difference as f32;
-    let sign = if UP { 1.0 } else { -1.0 };
-    let rounding = sign * (f64::from(nearest) - difference);
-    let is_inside = (rounding < 0.0) | ((rounding == 0.0) & (sign * error > 0.0));
+    // The first term is exact and, unless it is 0, larger than the second.
+    let rest = (difference - f64::from(nearest)) + error;
+    // Only an infinite number has an infinite bound inward.
+    let endless = if UP { f64::NEG_INFINITY } else { f64::INFINITY };
+    let has_overflowed = (difference == endless) & (number != endless);
+    let is_inside = if UP { rest > 0.0 } else { rest < 0.0 } | has_overflowed;
     // The next float outward. It never crosses 0, since rounding keeps the sign. Bits of negative floats ascend as the
     // floats descend.
     let bits = nearest.to_bits() as i32;

@@ -24,26 +24,31 @@ pub struct BoxArrays<'a> {
     pub checked: bool,
 }
 
-/// Reads boxes, measured from `origin`, and rounds their bounds outward. Returns true if float32 holds all numbers given.
+/// Reads boxes, measured from `origin`, and rounds their bounds outward. Returns true if the origin is 0 and float32 holds
+/// all numbers of valid boxes.
 pub fn read(given: BoxArrays<'_>, origin: LocalOrigin, boxes: &mut Vec<Aabb>) -> Result<bool, Bad> {
     let empty = Aabb::point([0.0; 3]);
     boxes.resize(given.lower.rows(), empty);
+    let moved = |min: [f64; 3], max: [f64; 3]| {
+        let Aabb { min, max, .. } = origin.aabb(min, max);
+        (min, max, false)
+    };
     let (first_bad, are_exact) = match (given.lower, given.upper) {
         (Numbers::Single(lower), Numbers::Single(upper)) if origin == LocalOrigin::default() => {
             fill(given, lower, upper, boxes, |min, max| (min, max, true))
         }
+        (Numbers::Double(lower), Numbers::Double(upper)) if origin == LocalOrigin::default() => {
+            // `moved` would give the same, but takes longer.
+            fill(given, lower, upper, boxes, |min, max| {
+                let (low, high) = (min.map(round_down), max.map(round_up));
+                let is_exact = |axis: usize| (f64::from(low[axis]) == min[axis]) & (f64::from(high[axis]) == max[axis]);
+                (low, high, is_exact(0) & is_exact(1) & is_exact(2))
+            })
+        }
         (Numbers::Single(lower), Numbers::Single(upper)) => fill(given, lower, upper, boxes, |min, max| {
-            let aabb = origin.aabb(min.map(f64::from), max.map(f64::from));
-            (aabb.min, aabb.max, true)
+            moved(min.map(f64::from), max.map(f64::from))
         }),
-        (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes, |min, max| {
-            let aabb = origin.aabb(min, max);
-            let is_exact = min
-                .into_iter()
-                .chain(max)
-                .fold(true, |all, number| all & LocalOrigin::is_exact(number));
-            (aabb.min, aabb.max, is_exact)
-        }),
+        (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes, moved),
         // Does not occur, because both corners are views of one array.
         _ => return Err(Bad::mixed(given.name)),
     };
@@ -76,7 +81,7 @@ fn fill<T: Copy + Default + PartialOrd + Sync>(
                 is_good &= low[axis] <= high[axis];
             }
             let (mut min, max, is_exact) = place(low, high);
-            all_exact &= is_exact;
+            all_exact &= is_exact | !is_good;
             if !is_good {
                 // Keeps the box invalid, even if rounding has ordered its bounds.
                 min[0] = f32::NAN;

@@ -35,6 +35,7 @@ def far_scene(place: str, rows: int, dimensions: int, seed: int) -> tuple[Any, A
         "thousand": np.full(dimensions, -1e3),
         "trillion": np.array([1e12, -3e11, 7e9])[:dimensions],
         "whole": np.full(dimensions, 2.0**30 + 1),
+        "mixed": random.choice([-1, 1], dimensions) * 10.0 ** random.uniform(0, 12, dimensions),
     }[place]
     side = max(rows, 1) ** (1 / dimensions)
     size = np.max(np.abs(center)) * 1e-12 + 0.02
@@ -43,7 +44,7 @@ def far_scene(place: str, rows: int, dimensions: int, seed: int) -> tuple[Any, A
         return lower, lower + random.integers(0, 2, shape), center
     lower = center + random.random(shape) * side
     upper = lower + random.random(shape) * 20 * size
-    if rows > 20:
+    if rows > 100:
         # Strays, which must not decide the origin.
         lower[0], upper[0] = 1e10, 1e10 + 1
         lower[1], upper[1] = -3.3, 0.1
@@ -55,12 +56,10 @@ def pairs_of(lower: Any, upper: Any) -> Any:
     return set(map(tuple, brute_force.pairs(lower, upper).tolist()))
 
 
-PLACES = st.sampled_from(["utm", "one axis", "thousand", "trillion", "whole"])
+PLACES = st.sampled_from(["utm", "one axis", "thousand", "trillion", "whole", "mixed"])
 
 
-@given(
-    place=PLACES, dimensions=st.sampled_from([2, 3]), rows=st.integers(0, 150), seed=st.integers(0, 1 << 32)
-)
+@given(place=PLACES, dimensions=st.sampled_from([2, 3]), rows=st.integers(0, 150), seed=st.integers(0, 1 << 32))
 @example("utm", 3, 150, 1)
 @example("whole", 2, 150, 1)
 def test_no_pair_is_lost_and_few_are_added(backend: str, place: str, dimensions: int, rows: int, seed: int) -> None:
@@ -71,12 +70,12 @@ def test_no_pair_is_lost_and_few_are_added(backend: str, place: str, dimensions:
     assert exact <= found
     origin = mine.stats()["origin"]
     assert len(origin) == dimensions
-    if rows > 20:
-        assert np.abs(center - origin).max() <= 4 * max(rows, 1) ** (1 / dimensions) + 1
+    if rows > 0:
+        assert np.abs(center - origin).max() <= 4 * rows ** (1 / dimensions) + 50
     # Boxes may touch within the rounding of both.
     by = [np.nan_to_num(step_of(bound, origin), nan=0.0, posinf=0.0) for bound in (lower, upper)]
     assert found <= pairs_of(lower - by[0], upper + by[1])
-    if place == "whole" and rows <= 20:
+    if place == "whole" and rows <= 100:
         assert found == exact
 
 
@@ -351,9 +350,10 @@ def test_coarse_rounding_warns_once(backend: str) -> None:
     mine = BroadPhase(backend=backend)
     with pytest.warns(RuntimeWarning, match=r"rounded by up to 64, and the median side of the boxes is 0\.1") as seen:
         mine.step(boxes)
-        mine.step(boxes + 0.3)
     assert len(seen) == 1
     assert seen[0].filename == __file__
+    # Warnings are errors here.
+    mine.step(boxes + 0.3)
     # Neither of these is coarse.
     mine.step(boxes.astype(np.float32))
     mine.step(utm_boxes())
@@ -362,6 +362,11 @@ def test_coarse_rounding_warns_once(backend: str) -> None:
     with pytest.warns(RuntimeWarning, match="rounded by up to 64"):
         mine.step(objects)
     mine.step(objects)
+    # Boxes that are ignored, and infinite ones, do not count.
+    mine = BroadPhase(backend=backend, invalid="ignore")
+    ignored = np.array([[0, 0, 0, 1, 1, 1], [0.1, 0.1, 0.1, 0.0, 0.0, 0.0], [np.nan] * 6, [-np.inf] * 3 + [np.inf] * 3])
+    mine.step(ignored + 2**20)
+    assert mine.stats()["origin"] == (0.0, 0.0, 0.0)
 
 
 def pairs_as_handles(objects: ObjectSet, result: gbp.StepResult) -> set[tuple[int, ...]]:
@@ -410,7 +415,7 @@ def test_a_set_far_away(backend: str) -> None:
 
 
 def test_the_first_number_that_is_not_exact_moves_a_set(backend: str) -> None:
-    mine = BroadPhase(backend=backend)
+    mine = BroadPhase(backend=backend, dimensions=2)
     objects = ObjectSet(dimensions=2)
     place = 2.0**23
     walls = objects.insert([[place, 0, place + 1, 1], [place + 1, 0, place + 2, 1]], static=True)
@@ -433,7 +438,7 @@ def test_the_first_number_that_is_not_exact_moves_a_set(backend: str) -> None:
     assert objects.boxes().tolist() == [[place, 0, place + 1, 1], [place + 1, 0, place + 2, 1]]
 
 
-@given(seed=st.integers(0, 1 << 32), place=PLACES)
+@given(seed=st.integers(0, 1 << 32), place=st.sampled_from(["utm", "one axis", "thousand", "trillion", "whole"]))
 @example(1, "utm")
 def test_sets_find_what_arrays_find(backend: str, seed: int, place: str) -> None:
     random = np.random.default_rng(seed)
@@ -442,7 +447,7 @@ def test_sets_find_what_arrays_find(backend: str, seed: int, place: str) -> None
     now: dict[int, Any] = {}
     before: set[Any] = set()
     for frame in range(5):
-        lower, upper, _ = far_scene(place, 40, 3, seed + frame)
+        lower, upper, _ = far_scene(place, 20, 3, seed + frame)
         boxes = np.hstack([lower, upper])
         if random.random() < 0.3:
             boxes = boxes.astype(np.float32).astype(np.float64)
@@ -460,9 +465,7 @@ def test_sets_find_what_arrays_find(backend: str, seed: int, place: str) -> None
         result = mine.step(objects)
         handles = list(now)
         all_boxes = np.array(list(now.values())).reshape(-1, 6)
-        exact = {
-            frozenset((handles[a], handles[b])) for a, b in pairs_of(all_boxes[:, :3], all_boxes[:, 3:])
-        }
+        exact = {frozenset((handles[a], handles[b])) for a, b in pairs_of(all_boxes[:, :3], all_boxes[:, 3:])}
         found = {frozenset(pair) for pair in pairs_as_handles(objects, result)}
         origin = mine.stats()["origin"]
         by = np.nan_to_num(step_of(all_boxes, [*origin, *origin]), posinf=0.0)

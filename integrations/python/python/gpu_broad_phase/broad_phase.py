@@ -180,8 +180,9 @@ class BroadPhase:
         ----------
         boxes : array_like or ObjectSet
             Shape (n, 6) with min x, y, z and max x, y, z, or (n, 2, 3), or (n, 3) for points; in 2D (n, 4), (n, 2, 2)
-            or (n, 2). Infinite bounds are allowed, and float64 may be far from zero. An `ObjectSet` already has layers, masks, owners and static flags,
-            and has one world, so only `excluded` and `pairs` may be passed with it.
+            or (n, 2). Infinite bounds are allowed, and float64 coordinates may be far from zero. An `ObjectSet` already
+            has layers, masks, owners and static flags, and has one world, so only `excluded` and `pairs` may be passed
+            with it.
         layers, masks : array_like of int, optional
             16 bits per box, or for all boxes: the layers of the box, and the layers that it may pair with. Layer 3 is
             ``1 << 3``. Two boxes pair only if the layers of each share a bit with the mask of the other. Default:
