@@ -104,7 +104,8 @@ impl LocalOrigin {
         for axis in 0..3 {
             let (low, high) = (self.below(min[axis], axis), self.above(max[axis], axis));
             let is_valid = min[axis] <= max[axis];
-            bounds.min[axis] = if is_valid | !(low <= high) { low } else { f32::NAN };
+            // Rounding must not make an invalid box valid.
+            bounds.min[axis] = if !is_valid & (low <= high) { f32::NAN } else { low };
             bounds.max[axis] = high;
         }
         bounds
@@ -178,7 +179,7 @@ fn rounded<const UP: bool>(number: f64, origin: f64) -> f32 {
     // Only an infinite number has an infinite bound inward.
     let endless = if UP { f64::NEG_INFINITY } else { f64::INFINITY };
     let has_overflowed = (difference == endless) & (number != endless);
-    let is_inside = if UP { rest > 0.0 } else { rest < 0.0 } | has_overflowed;
+    let is_inside = (if UP { rest > 0.0 } else { rest < 0.0 }) | has_overflowed;
     // The next float outward. It never crosses 0, since rounding keeps the sign. Bits of negative floats ascend as the
     // floats descend.
     let bits = nearest.to_bits() as i32;
@@ -362,13 +363,9 @@ mod tests {
             ..Scene::default()
         };
         let found = cpu::step_scene(&descriptor, &scene).unwrap();
-        for ray in 0..swept.len() {
-            let hits = &found.ray_hits[found.ray_offsets[ray] as usize..found.ray_offsets[ray + 1] as usize];
-            assert!(
-                hits.iter().any(|hit| hit.object == ray as u32),
-                "{ray}: {:?}",
-                rays[ray]
-            );
+        for (ray, (ends, given)) in found.ray_offsets.windows(2).zip(&rays).enumerate() {
+            let hits = &found.ray_hits[ends[0] as usize..ends[1] as usize];
+            assert!(hits.iter().any(|hit| hit.object == ray as u32), "{ray}: {given:?}");
         }
         // Rounding finds few more: rays are a few units of 2^-18 wide in a space of 2^26.
         assert!(

@@ -48,7 +48,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     };
     let answer = step.run_or_count(&descriptor, &asked)?;
     let result = answer.result;
-    report::rays(reporter, &result, wide_rays.len(), answer.duration);
+    report::rays(reporter, &result, wide_rays.count(), answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {
@@ -65,11 +65,11 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
                 };
                 [f64::from(ray), object, f64::from(hit.t)]
             });
-            target.write(wide_rays.len(), 3, values, reporter)?;
+            target.write(wide_rays.count(), 3, values, reporter)?;
         }
         Mode::Any => {
             let values = result.ray_any.iter().zip(0_u32..).flat_map(|(&hit, ray)| [ray, hit]);
-            target.write(wide_rays.len(), 2, values, reporter)?;
+            target.write(wide_rays.count(), 2, values, reporter)?;
         }
         Mode::All => {
             let spinner = reporter.spinner("sorting");

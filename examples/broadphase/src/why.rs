@@ -122,7 +122,7 @@ impl Explainer<'_> {
     }
 
     fn ray(&self, rays: &WideRays, row: u32, object: u32) -> Result<String> {
-        check_row(rays.path(), "ray", row, rays.len())?;
+        check_row(rays.path(), "ray", row, rays.count())?;
         let ray = rays.at(self.scene.origin).get(row as usize);
         let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);

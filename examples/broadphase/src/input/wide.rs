@@ -195,7 +195,7 @@ impl WideRays {
         &self.path
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.table.len()
     }
 
