@@ -1,5 +1,5 @@
-//! Results by definition: every object is tested against every other, static ones first. Shares only the exact ray
-//! test, [`enter_box`], and the loading of rays, [`load_ray`], with the grid.
+//! Results by definition: every object is tested against every other, static ones first. Shares with the grid
+//! only [`enter_box`], the exact ray test, and [`load_ray`].
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ fn is_admitted(a: &Aabb, b: &Aabb) -> bool {
         && !(is_static(a) && is_static(b))
 }
 
-/// Returns all pairs that filters admit, ascending by `(a, b)`. Takes quadratic time.
+/// Returns all pairs that filters admit, ascending. Takes quadratic time.
 pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     let active: Vec<(u32, &Aabb)> = (0..)
         .zip(objects)
@@ -41,7 +41,6 @@ pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
-/// Applies the descriptor's dimensions and margin to an object.
 fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     let axes = descriptor.dimensions.count() as usize;
     let mut object = *object;
@@ -104,7 +103,7 @@ pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<
 /// and layers if its filters are on.
 ///
 /// # Errors
-/// Fails if part of the scene is on a device.
+/// As [`scene_pairs`].
 pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Vec<RayHit>>, InputError> {
     Ok(rays_of(descriptor, &HostScene::of(scene)?))
 }
@@ -136,14 +135,14 @@ pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'
     scene.rays.iter().map(hits).collect()
 }
 
-/// Returns the hit with the smallest `t`, and of these the one with the smallest object. Returns [`RayHit::MISS`] if
-/// there are no hits. `hits` must be ascending by object.
+/// Returns the hit with the smallest `t`, then the smallest object, or [`RayHit::MISS`]. `hits` must be ascending by
+/// object.
 pub fn closest(hits: &[RayHit]) -> RayHit {
     let nearer = |best: RayHit, &hit: &RayHit| if hit.t < best.t { hit } else { best };
     hits.iter().fold(RayHit::MISS, nearer)
 }
 
-/// Returns all hits of each ray, ascending by object, with a default descriptor.
+/// As [`scene_rays`], with a default descriptor.
 pub fn rays_all(objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<RayHit>> {
     let scene = HostScene {
         objects,
@@ -153,12 +152,12 @@ pub fn rays_all(objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<RayHit>> {
     rays_of(&BroadPhaseDescriptor::default(), &scene)
 }
 
-/// Returns the closest hit of each ray, with a default descriptor.
+/// Returns the closest hit of each ray.
 pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
     rays_all(objects, rays).iter().map(|hits| closest(hits)).collect()
 }
 
-/// Returns 1 for each ray that hits anything, else 0, with a default descriptor.
+/// Returns 1 for each ray that hits anything, else 0.
 pub fn rays_any(objects: &[Aabb], rays: &[Ray]) -> Vec<u32> {
     let any = |hits: &Vec<RayHit>| u32::from(!hits.is_empty());
     rays_all(objects, rays).iter().map(any).collect()
@@ -193,7 +192,7 @@ impl Found {
 /// Returns the results of each query of a scene. A self-query for overlaps omits excluded pairs.
 ///
 /// # Errors
-/// Fails if part of the scene is on a device.
+/// As [`scene_pairs`].
 pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Found>, InputError> {
     Ok(queries_of(descriptor, &HostScene::of(scene)?))
 }

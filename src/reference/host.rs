@@ -6,29 +6,21 @@ use crate::api::queries::Query;
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Pair, SweptRay};
 
-/// A scene in CPU memory, as reference passes read it.
 #[derive(Clone, Default)]
 pub struct HostScene<'a> {
-    /// Moving boxes.
     pub objects: &'a [Aabb],
-    /// Worlds of the moving boxes; empty with one world.
+    /// Empty with one world, as `static_worlds`.
     pub worlds: &'a [u32],
     pub static_objects: &'a [Aabb],
-    /// Worlds of the static boxes; empty with one world.
     pub static_worlds: &'a [u32],
     pub excluded_pairs: &'a [Pair],
-    /// Rays, converted to [`SweptRay`].
     pub rays: Cow<'a, [SweptRay]>,
-    /// Queries, converted to [`Query`]; empty in a self-query.
+    /// Empty in a self-query.
     pub queries: Cow<'a, [Query]>,
     pub query_input: QueryInput<'a>,
 }
 
 impl<'a> HostScene<'a> {
-    /// Converts a scene.
-    ///
-    /// # Errors
-    /// Fails if part of the scene is on a device.
     pub fn of(scene: &Scene<'a>) -> Result<Self, InputError> {
         scene.check_on_host()?;
         Ok(Self {
@@ -51,13 +43,11 @@ impl<'a> HostScene<'a> {
         })
     }
 
-    /// Number of objects, including static ones.
     pub fn object_count(&self) -> usize {
         self.static_objects.len() + self.objects.len()
     }
 
-    /// Returns all objects and their worlds in the order of results: static objects first, marked with
-    /// [`Aabb::STATIC`].
+    /// Returns all objects and their worlds, static ones first, marked with [`Aabb::STATIC`].
     pub fn all_objects(&self) -> (Vec<Aabb>, Vec<u32>) {
         let mark = |object: &Aabb| object.into_static();
         let marked = self.static_objects.iter().map(mark);

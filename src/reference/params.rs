@@ -14,7 +14,6 @@ use crate::layout::grid::{self, Params};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
 
-/// Returns `capacity` if growth is fixed.
 pub(crate) fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
     capacity.filter(|_| descriptor.outputs.growth == Growth::Fixed)
 }
@@ -31,7 +30,6 @@ fn table_params(
     Ok(params)
 }
 
-/// Uniform blocks of the moving and the static table.
 fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
     let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
     let all = count("objects", (moving + statics) as u64)?;

@@ -9,12 +9,10 @@ use crate::api::types::{Aabb, SweptRay};
 
 #[derive(Clone, Copy)]
 pub struct StepReads<'a> {
-    /// Table of the moving objects.
     pub own: TableReads<'a>,
     pub statics: Option<TableReads<'a>>,
     /// All objects, static ones first.
     pub objects: &'a [Aabb],
-    /// Exclusions of pairs, other than by filters.
     pub excludes: Excludes<'a>,
 }
 

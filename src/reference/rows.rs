@@ -7,7 +7,6 @@ use crate::layout::grid::{
     CLUSTER, DENSE, Grid, ID_MASK, Level, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM, bucket_of, is_in_cells, key_of,
 };
 
-/// Buffers that walks read, in the order of bindings.
 #[derive(Clone, Copy, Debug)]
 pub struct CellTable<'a> {
     pub grid: &'a Grid,
@@ -96,7 +95,6 @@ impl CellTable<'_> {
         }
     }
 
-    /// Entries of the large list's bucket for `world`.
     pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
         self.entries(self.large_buckets(params, world))
     }
@@ -110,7 +108,6 @@ impl CellTable<'_> {
         self.starts[self.grid.table_cells as usize]
     }
 
-    /// First entry of the ignored objects.
     pub(crate) fn ignored_begin(&self, params: &Params) -> u32 {
         self.starts[params.ignored_key(self.grid) as usize]
     }

@@ -1,10 +1,8 @@
-//! Reference pass of `shaders/cull/cull_args.wgsl`.
-
 use crate::layout::blocks::CullParams;
 use crate::layout::counters::cull_word as word;
 
-/// Returns the offsets of the views' lists, with the end of the last list, and the indirect draw of each view. `places`
-/// are scanned counts, empty without lists.
+/// Returns the offsets of the views' lists, and the indirect draw of each view. `places` are scanned counts, empty
+/// without lists.
 pub fn cull_args(cull: &CullParams, places: &[u32], counters: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let place = |view: u32| places[(view * cull.words) as usize];
     let mut offsets = Vec::new();

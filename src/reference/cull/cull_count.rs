@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/cull/cull_count.wgsl`.
-
 use crate::layout::blocks::CullParams;
 use crate::layout::counters::cull_word as word;
 

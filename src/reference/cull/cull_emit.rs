@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/cull/cull_emit.wgsl`.
-
 use crate::layout::blocks::CullParams;
 
 /// Returns the list of each view: the objects that it sees, ascending, up to the capacity.

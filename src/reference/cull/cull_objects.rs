@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/cull/cull_objects.wgsl`.
-
 use super::plane::is_outside;
 use crate::api::frustum::Frustum;
 use crate::api::types::Aabb;
@@ -39,7 +37,7 @@ pub fn cull_objects(
     }
 }
 
-/// True if the box may be visible. Layers are not compared.
+/// Layers are not compared.
 pub(crate) fn sees(view: &Frustum, low: [f32; 3], high: [f32; 3], world: u32) -> bool {
     let planes = view.planes.get(..view.plane_count as usize);
     let is_inside = |planes: &[[f32; 4]]| planes.iter().all(|&plane| !is_outside(plane, low, high));

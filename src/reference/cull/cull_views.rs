@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/cull/cull_views.wgsl`.
-
 use crate::api::frustum::Frustum;
 use crate::layout::counters::cull_word as word;
 use crate::layout::grid::Params;

@@ -7,14 +7,11 @@ const SLACK: u32 = number("cull/cull_objects", "SLACK");
 const COMMON_SLACK: u32 = number("cull/cull_objects", "COMMON_SLACK");
 const COMMON_LIMIT: u32 = number("cull/cull_objects", "COMMON_LIMIT");
 
-/// Result of one test against a plane for all boxes inside a common box.
+/// Result for all boxes inside a common box; `Crossed` if some may be inside, some outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Some of the boxes may be inside, some outside.
     Crossed,
-    /// All boxes are outside.
     Outside,
-    /// No box is outside.
     Inside,
 }
 
@@ -63,7 +60,7 @@ fn largest(low: [f32; 3], high: [f32; 3]) -> f32 {
     bounds.map(|bound| finite(bound).abs()).fold(0.0, f32::max)
 }
 
-/// True if the whole box is certainly outside the plane, which must be finite. No bound may be a NaN.
+/// True if the whole box is certainly outside the finite plane. No bound may be NaN.
 pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
     let corner = farthest(plane, low, high);
     let counts = |&axis: &usize| corner[axis].is_infinite() && plane[axis] != 0.0;

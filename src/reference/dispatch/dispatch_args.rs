@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/dispatch/dispatch_args.wgsl`.
-
 use crate::api::counters::word;
 use crate::layout::blocks::{DispatchParams, rows_shown, wide};
 use crate::shared::bounds::MAX_GROUPS;

@@ -1,11 +1,9 @@
-//! Reference pass of `shaders/draw/draw_boxes.wgsl`.
-
 use super::lines::{box_lines, draw_args};
 use crate::api::types::{Aabb, LineVertex};
 use crate::layout::blocks::{BOX_VERTICES, DrawParams};
 use crate::layout::grid::{Class, classify, flush};
 
-/// Returns the objects' boxes as lines, and the words of their indirect draw.
+/// Returns the lines, and the words of their indirect draw.
 pub fn draw_boxes(params: &DrawParams, objects: &[Aabb]) -> (Vec<LineVertex>, [u32; 5]) {
     let args = draw_args(params, params.rows, BOX_VERTICES);
     let lines = objects[..params.rows as usize].iter().flat_map(|object| {

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/draw/draw_cells.wgsl`.
-
 use std::collections::BTreeSet;
 
 use super::lines::{cell_lines, level_color};
@@ -10,7 +8,7 @@ use crate::layout::grid::{
 };
 use crate::reference::rows::CellTable;
 
-/// Returns the occupied cells of the drawn levels. The shader draws each cell at least once, in any order.
+/// Returns the occupied cells. The shader draws each at least once, in any order.
 pub fn draw_cells(
     params: &Params,
     draw: &DrawParams,

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/draw/draw_pairs.wgsl`.
-
 use super::lines::draw_args;
 use crate::api::counters::word;
 use crate::api::types::{Aabb, LineVertex, Pair};
@@ -8,7 +6,6 @@ use crate::layout::grid::{Class, classify, flush};
 
 const PAIR_VERTICES: u32 = 2;
 
-/// Returns a line per pair, and the words of the indirect draw.
 pub fn draw_pairs(
     params: &DrawParams,
     objects: &[Aabb],

@@ -1,13 +1,10 @@
-//! Reference pass of `shaders/draw/draw_ray_cells.wgsl`.
-
 use super::lines::{cell_lines, draw_args, level_color};
 use crate::api::counters::word;
 use crate::api::types::{LineVertex, RayCell};
 use crate::layout::blocks::{BOX_VERTICES, DrawParams, rows_shown, wide};
 use crate::layout::grid::{Grid, MAX_LEVELS, Params};
 
-/// Returns the lines of the cells that rays visit, and the words of their indirect draw. `grids` are those of the
-/// moving and the static table.
+/// `grids` are those of the moving and the static table.
 pub fn draw_ray_cells(
     params: &Params,
     draw: &DrawParams,

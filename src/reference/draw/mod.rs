@@ -1,5 +1,3 @@
-//! Reference passes that draw boxes, pairs and cells as lines.
-
 pub mod draw_boxes;
 pub mod draw_cells;
 pub mod draw_pairs;

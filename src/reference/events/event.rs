@@ -27,13 +27,12 @@ pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> 
     }
 }
 
-/// Returns the hash of a row. Masked, it is the first slot to search.
+/// Masked, the hash is the first slot to search.
 pub fn hash_of(row: &PairEvent) -> u32 {
     hash(&bytemuck::cast::<_, [u32; 4]>(*row))
 }
 
-/// Returns 1 plus the index of the row in `rows` that equals `row`, or 0 without one. `table` is the hash table of
-/// `rows`.
+/// Returns 1 plus the index of `row` in `rows`, or 0 without one. `table` is the hash table of `rows`.
 pub fn find(rows: &[PairEvent], table: &[u32], mask: u32, row: &PairEvent) -> u32 {
     let hash = hash_of(row);
     (0..=mask)

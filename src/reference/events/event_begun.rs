@@ -1,10 +1,8 @@
-//! Reference pass of `shaders/events/event_begun.wgsl`.
-
 use crate::api::types::PairEvent;
 use crate::layout::blocks::EventParams;
 use crate::layout::counters::event_word as word;
 
-/// Returns the rows of begun pairs, up to the capacity.
+/// Returns the begun pairs, up to the capacity.
 pub fn event_begun(params: &EventParams, rows: &[PairEvent], counters: &[u32]) -> Vec<PairEvent> {
     let count = counters[word::BEGUN].min(params.begun_capacity) as usize;
     rows[counters[word::PERSISTING] as usize..][..count].to_vec()

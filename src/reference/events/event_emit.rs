@@ -1,16 +1,12 @@
-//! Reference pass of `shaders/events/event_emit.wgsl`.
-
 use super::event::{self, Generations};
 use crate::api::counters::Status;
 use crate::api::types::{Pair, PairEvent};
 use crate::layout::blocks::EventParams;
 use crate::layout::counters::event_word as word;
 
-/// Returns the rows of a step: persisting pairs, then begun ones, both in the order of the pairs. Writes the number of
-/// begun pairs to the counters, and the bits of `status` that report missing pairs.
-///
-/// `marks` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their
-/// total.
+/// Returns the rows of a step: persisting pairs, then begun ones, both in pair order. Writes the number of begun pairs
+/// and the bits of `status` that report missing pairs. `marks` are the scanned marks of
+/// [`event_match`](super::event_match::event_match()), with their total in `counters`.
 pub fn event_emit(
     params: &EventParams,
     pairs: &[Pair],

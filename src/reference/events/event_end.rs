@@ -1,12 +1,8 @@
-//! Reference pass of `shaders/events/event_end.wgsl`.
-
 use crate::api::types::PairEvent;
 use crate::layout::counters::event_word as word;
 
-/// Returns the rows of ended pairs in their previous order. Writes their number to the counters.
-///
-/// `matched` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their
-/// total.
+/// Returns the ended pairs in their previous order. Writes their number to the counters. `matched` are the scanned
+/// marks of [`event_match`](super::event_match::event_match()).
 pub fn event_end(previous_rows: &[PairEvent], matched: &[u32], counters: &mut [u32]) -> Vec<PairEvent> {
     counters[word::ENDED] = previous_rows.len() as u32 - counters[word::MATCHED];
     let marks = matched.windows(2);

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/events/event_insert.wgsl`.
-
 use super::event;
 use crate::api::types::PairEvent;
 use crate::layout::blocks::EventParams;

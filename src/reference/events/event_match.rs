@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/events/event_match.wgsl`.
-
 use super::event::{self, Generations};
 use crate::api::types::{Pair, PairEvent};
 use crate::layout::blocks::EventParams;

@@ -1,5 +1,3 @@
-//! Reference passes of pair events: begun, persisting and ended pairs.
-
 pub mod event;
 pub mod event_begun;
 pub mod event_emit;

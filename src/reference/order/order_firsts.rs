@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/order/order_firsts.wgsl`.
-
 use super::shown::Rows;
 
 /// Returns the first key of each row. `values` holds the row indices, sorted by second key.

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/order/order_seconds.wgsl`.
-
 use super::shown::Rows;
 
 /// Returns the second key of each row, and its index as the value.

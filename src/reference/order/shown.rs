@@ -1,8 +1,5 @@
-//! Reference pass of `shaders/order/shown.wgsl`.
-
 use crate::api::types::{Pair, RayHit};
 
-/// The rows of a page to sort.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// Pairs, sorted by first object, then second.
@@ -13,7 +10,6 @@ pub enum Rows<'a> {
     Results(&'a [u32], Walks<'a>),
 }
 
-/// Rays or queries to which the rows of a page belong.
 #[derive(Clone, Copy, Debug)]
 pub struct Walks<'a> {
     /// Scanned counts of the rays or queries, then the total.

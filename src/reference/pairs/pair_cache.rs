@@ -3,7 +3,6 @@
 use crate::layout::blocks::{CHUNK_PARTNERS, CHUNK_WORDS, NO_CHUNK};
 use crate::layout::grid::Params;
 
-/// Index of the word of a row's slot `place`.
 pub const fn cache_slot(params: &Params, row: u32, place: u32) -> usize {
     (CHUNK_WORDS * params.partner_chunks + place * params.entry_rows + row) as usize
 }
@@ -13,7 +12,6 @@ pub const fn cache_words(params: &Params) -> usize {
     cache_slot(params, 0, params.cached_partners)
 }
 
-/// Stores partners as [`pair_count`](super::pair_count::pair_count) finds them, row by row.
 pub struct PairCache<'a> {
     params: &'a Params,
     pub words: Vec<u32>,
@@ -47,7 +45,6 @@ impl<'a> PairCache<'a> {
         }
     }
 
-    /// Stores partner `place` of a row, if there is room.
     pub fn store(&mut self, row: u32, place: u32, partner: u32) {
         let params = self.params;
         if place < params.cached_partners {

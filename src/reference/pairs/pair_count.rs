@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_count.wgsl`.
-
 use super::pair_cache::PairCache;
 use super::pair_sums::{add_up, claimed_word, initial_words};
 use super::pair_walk::{PairReads, Test, walk_tests};
@@ -9,7 +7,7 @@ use crate::layout::grid::Params;
 use crate::reference::table::layout::keeps_bits;
 use crate::shared::runs::each;
 
-/// Output of [`pair_count`]. Words that no entry writes are 0.
+/// Words that no entry writes are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCountOutput {
     /// Number of pairs of each row, then 0. A row is an entry, or with [`Params::split_bits`] a part of its walk. The
@@ -46,7 +44,6 @@ pub fn pair_count(
     for row in each(0..params.entry_rows) {
         let mut found = 0u32;
         let mut candidates = 0;
-        // Index of the candidate.
         let mut place = 0;
         walk_tests(params, input, overrides, row, |test| {
             candidates += 1;

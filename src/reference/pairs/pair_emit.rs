@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_emit.wgsl`.
-
 use super::pair_walk::{PairReads, walk_pairs};
 use crate::api::types::Pair;
 use crate::layout::blocks::Overrides;
@@ -12,7 +10,6 @@ pub(crate) const NO_PLACE: u32 = u32::MAX;
 pub(crate) struct Writer<'a> {
     params: &'a Params,
     pairs: &'a mut [Pair],
-    /// Place of the next pair.
     pub place: u32,
 }
 
@@ -32,7 +29,7 @@ impl<'a> Writer<'a> {
         self.place += 1;
     }
 
-    /// Returns true if any pairs before place `end` are in the page.
+    /// Returns true if pairs before place `end` are in the page.
     pub fn shows(&self, end: u32) -> bool {
         let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
         self.place != end && end > self.params.first_pair && self.place < page_end

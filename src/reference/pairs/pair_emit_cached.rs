@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_emit_cached.wgsl`.
-
 use super::pair_cache::stored_partners;
 use super::pair_emit::{NO_PLACE, Writer};
 use crate::api::types::Pair;
@@ -9,8 +7,7 @@ use crate::reference::table::layout::keeps_bits;
 /// Writes the pairs of rows whose partners are all cached, within the page `first_pair .. first_pair + pairs.len()`.
 /// Returns the other rows with pairs in the page, which need a walk. The shader lists them unordered.
 ///
-/// `values` are the sorted values. `cache` has the cached partners, `offsets` are the scanned counts of
-/// [`pair_count`](super::pair_count::pair_count).
+/// `offsets` are the scanned counts of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit_cached(
     params: &Params,
     grid: &Grid,

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_exclude.wgsl`.
-
 use super::pair_excludes::slots_of;
 use crate::api::types::Pair;
 use crate::layout::blocks::Exclusions;

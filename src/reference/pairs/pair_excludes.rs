@@ -33,7 +33,6 @@ pub(crate) fn slots_of(exclusions: &Exclusions, pair: [u32; 2]) -> impl Iterator
 }
 
 impl Excludes<'_> {
-    /// Returns true if the list contains the pair of objects `a < b`.
     pub fn is_listed(&self, a: u32, b: u32) -> bool {
         if self.table.is_empty() {
             return false;
@@ -44,7 +43,6 @@ impl Excludes<'_> {
             .any(|held| held == [a, b])
     }
 
-    /// Returns true if the list or the function excludes the pair.
     pub fn is_excluded(&self, a: u32, b: u32) -> bool {
         let [a, b] = [a.min(b), a.max(b)];
         self.is_listed(a, b) || self.admits.is_some_and(|admits| !admits(a, b))

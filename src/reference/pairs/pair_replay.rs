@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_replay.wgsl`.
-
 use super::pair_count::PairCountOutput;
 use super::pair_emit::Writer;
 use super::pair_walk::{PairReads, Test, walk_tests};

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_static.wgsl`.
-
 use crate::api::types::Aabb;
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::{Class, Params, Record, classify};
@@ -8,18 +6,14 @@ use crate::reference::queries::query::LoadedQuery;
 use crate::reference::queries::query_walk::{QueryReads, walk_query};
 use crate::reference::rows::CellTable;
 
-/// Buffers that the passes of static pairs read.
 #[derive(Clone, Copy, Debug)]
 pub struct StaticPairReads<'a> {
-    /// Levels, records and cell table of the static objects: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// All objects of the step, for their layers and owners.
     pub objects: &'a [Aabb],
-    /// Sorted values of the static table, read in the uniform scheme.
+    /// Sorted; read in the uniform scheme.
     pub values: &'a [u32],
     /// Records of the moving objects, in the order of their own table.
     pub own_records: &'a [Record],
-    /// Exclusions other than layer and owner filters.
     pub excludes: Excludes<'a>,
 }
 

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_static_count.wgsl`.
-
 use super::pair_count::PairCountOutput;
 use super::pair_static::{StaticPairReads, walk_static};
 use super::pair_sums::add_up;

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/pair_static_emit.wgsl`.
-
 use super::pair_cache::cache_words;
 use super::pair_emit::{NO_PLACE, Writer};
 use super::pair_static::{StaticPairReads, walk_static};
@@ -10,8 +8,8 @@ use crate::shared::runs::each;
 
 /// Writes the pairs of moving and static objects within the page `first_pair .. first_pair + pairs.len()`.
 ///
-/// `cache` has the cached partners. `offsets` are the scanned counts of [`pair_count`](super::pair_count::pair_count),
-/// then of [`pair_static_count`](super::pair_static_count::pair_static_count).
+/// `offsets` are the scanned counts of [`pair_count`](super::pair_count::pair_count), then of
+/// [`pair_static_count`](super::pair_static_count::pair_static_count).
 pub fn pair_static_emit(
     params: &Params,
     input: &StaticPairReads<'_>,

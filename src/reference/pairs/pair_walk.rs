@@ -13,18 +13,14 @@ use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
 use crate::reference::table::large_table::lookup_cell;
 
-/// Buffers that the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
 pub struct PairReads<'a> {
-    /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// The objects, for their layers and owners.
     pub objects: &'a [Aabb],
-    /// Sorted keys, read in the uniform scheme.
+    /// Sorted; read in the uniform scheme.
     pub keys: &'a [u32],
-    /// Sorted values, read in the uniform scheme.
+    /// Sorted; read in the uniform scheme.
     pub values: &'a [u32],
-    /// Exclusions other than layer and owner filters.
     pub excludes: Excludes<'a>,
 }
 
@@ -45,7 +41,6 @@ pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     passes_layers(a.layers, b.layers) && !same_owner && !both_static
 }
 
-/// True if both masks have a layer of the other.
 pub(crate) fn passes_layers(a: u32, b: u32) -> bool {
     a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0
 }

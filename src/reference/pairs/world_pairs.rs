@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/pairs/world_pairs.wgsl`.
-
 use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
 /// Returns the number of pairs of each world, modulo 2^32. `counts` are the unscanned counts of the

@@ -1,5 +1,3 @@
-//! Reference passes of queries: boxes, points, spheres, neighbours and partners.
-
 pub mod query;
 pub mod query_count;
 pub mod query_emit;

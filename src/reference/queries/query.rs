@@ -14,20 +14,15 @@ pub(crate) const DISTANCE_BIAS: u32 = 126;
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
 pub(crate) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 
-/// A query as the passes use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadedQuery {
     /// Lower corner, as integers in the order of the floats.
     pub low: [i32; 3],
     /// Upper corner, likewise.
     pub high: [i32; 3],
-    /// Largest distance from the box.
     pub radius: f32,
-    /// As in [`Aabb::layers`].
     pub layers: u32,
-    /// As in [`Aabb::owner`].
     pub owner: u32,
-    /// Only objects of this world are found.
     pub world: u32,
     /// Querying object of a self-query.
     pub querier: Option<u32>,

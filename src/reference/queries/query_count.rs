@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/queries/query_count.wgsl`.
-
 use super::query_walk::{QueryReads, walk_query};
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, add64};

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/queries/query_emit.wgsl`.
-
 use std::ops::Range;
 
 use super::query_walk::{QueryReads, walk_query};

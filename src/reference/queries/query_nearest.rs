@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/queries/query_nearest.wgsl`.
-
 use super::query::squared_float;
 use super::query_count::finish_counters;
 use super::query_rings::walk_nearest;

@@ -14,20 +14,16 @@ use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
 
-/// Buffers that the query passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryReads<'a> {
-    /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// The caller's queries; empty for self-queries.
+    /// Empty for self-queries.
     pub queries: &'a [Query],
     /// Records of the querying objects, which may be of the other table. Empty without self-queries.
     pub self_query: &'a [Record],
-    /// The objects, for their layers and owners.
     pub objects: &'a [Aabb],
-    /// Sorted values, read in the uniform scheme.
+    /// Sorted; read in the uniform scheme.
     pub values: &'a [u32],
-    /// Exclusions of partners other than layer and owner filters.
     pub excludes: Excludes<'a>,
 }
 
@@ -40,7 +36,7 @@ impl QueryReads<'_> {
         }
     }
 
-    /// Query at `index`, and the index of its result.
+    /// Also returns the index of the result.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
         if params.self_query == self_query::NONE {
             return (load_query(params, &self.queries[index as usize]), index);

@@ -1,5 +1,3 @@
-//! Reference passes of rays: hits, and visited cells.
-
 pub mod ray;
 pub mod ray_any;
 pub(crate) mod ray_cells;

@@ -8,7 +8,6 @@ pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
 pub(crate) const FAR_WIDENING: f64 = 1.0 + 4.0 * f32::EPSILON as f64;
 const SPARE_BITS: u32 = 29;
 
-/// A ray as the passes use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LoadedRay {
     /// Origin, with denormals flushed.
@@ -23,14 +22,12 @@ pub struct LoadedRay {
     pub inverse: [f32; 3],
     /// Origin as ordered integers, with denormals kept.
     pub origin_ordered: [i32; 3],
-    /// True for each axis with motion.
     pub moves: [bool; 3],
     pub world: u32,
     /// Smallest parameter: finite, at least 0.
     pub t_min: f32,
     /// Half extents of the swept box, with denormals flushed.
     pub half_extents: [f32; 3],
-    /// Layers: membership and mask.
     pub layers: u32,
 }
 

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/rays/ray_any.wgsl`.
-
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_count::walk_rays;
 use super::ray_hits::{HitVisitor, RayReads, walk_tables};
@@ -24,7 +22,7 @@ impl HitVisitor for Any {
     }
 }
 
-/// Returns 1 for each ray that hits anything, else 0. Adds the numbers of invalid rays and box tests to the counters.
+/// Returns 1 for each ray that hits anything, else 0.
 pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     any_by(params, tables, counters, |ray, any| {
         walk_tables(params, tables, overrides, ray, any)

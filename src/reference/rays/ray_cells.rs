@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/rays/ray_cells.wgsl`.
-
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::layout::blocks::Iterations;

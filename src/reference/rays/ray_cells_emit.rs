@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/rays/ray_cells_emit.wgsl`.
-
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
 use crate::api::types::{RayCell, SweptRay};

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/rays/ray_closest.wgsl`.
-
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_count::walk_rays;
 use super::ray_hits::{HitVisitor, RayReads, walk_tables};
@@ -28,7 +26,6 @@ impl HitVisitor for Closest {
     }
 }
 
-/// Returns the first object that each ray hits. Adds the numbers of invalid rays and box tests to the counters.
 pub fn ray_closest(
     params: &Params,
     tables: &[RayReads<'_>],

@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/rays/ray_count.wgsl`.
-
 use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::counters::word;
@@ -36,8 +34,7 @@ pub(crate) fn walk_rays<T: Send>(
     results
 }
 
-/// Returns the number of objects that each ray hits, then 0. Adds the numbers of invalid rays and box tests to the
-/// counters.
+/// Returns the number of objects that each ray hits, then 0. Adds to the counters, as `walk_rays`.
 pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let mut counts = walk_rays(params, tables, counters, |ray| {
         let mut count = Count(0);

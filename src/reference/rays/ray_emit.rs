@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/rays/ray_emit.wgsl`.
-
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::types::RayHit;

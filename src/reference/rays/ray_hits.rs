@@ -18,15 +18,12 @@ const ITERATIONS_PER_SLAB: f32 = 2.0;
 const TESTS_PER_STEP: f32 = 8.0;
 const MAX_MEETINGS_PER_OBJECT: u32 = 4;
 
-/// Buffers that the hit passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
 pub struct RayReads<'a> {
-    /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
     pub rays: &'a [SweptRay],
-    /// The objects, for their layers.
     pub objects: &'a [Aabb],
-    /// Sorted values, read in the uniform scheme.
+    /// Sorted; read in the uniform scheme.
     pub values: &'a [u32],
 }
 

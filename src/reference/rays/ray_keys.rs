@@ -1,5 +1,3 @@
-//! Reference pass of `shaders/rays/ray_keys.wgsl`.
-
 use crate::api::types::SweptRay;
 use crate::layout::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::shared::wgsl::number;

@@ -4,7 +4,6 @@ use crate::api::types::Aabb;
 use crate::layout::grid::{Params, flush};
 use crate::shared::wgsl::number;
 
-/// Word offsets in the sample statistics.
 pub(crate) const EXTENT: usize = number("table/octave", "EXTENT") as usize;
 pub(crate) const DENSITY: usize = number("table/octave", "DENSITY") as usize;
 pub(crate) const STATISTICS: usize = DENSITY + OCTAVE_WORDS * OCTAVES as usize;
