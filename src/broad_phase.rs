@@ -1,5 +1,3 @@
-//! A broad phase on a GPU or on the CPU.
-
 use crate::api::backend::Backend;
 use crate::api::counters::Counters;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode};

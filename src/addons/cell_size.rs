@@ -83,7 +83,6 @@ fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, finer: f
     }
 }
 
-/// Side length of a cube, or a square, that holds one box on average.
 fn spacing(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     let extents = (0..3).map(|axis| {
         let low = boxes.iter().map(|object| f64::from(object.min[axis]));

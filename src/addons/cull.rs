@@ -1,5 +1,3 @@
-//! Frustum culling on the GPU.
-
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -1,5 +1,3 @@
-//! Indirect dispatch arguments.
-
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
 use crate::api::counters::{self, Status};
@@ -49,7 +47,6 @@ passes! {
 }
 
 buffers! {
-    /// Workgroups in x, y and z, then number of rows.
     ARGS = "args": Fixed as INDIRECT;
 }
 

@@ -1,5 +1,3 @@
-//! Debug lines.
-
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
 use crate::api::descriptor::BroadPhaseDescriptor;

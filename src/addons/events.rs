@@ -1,5 +1,3 @@
-//! Pair events.
-
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -197,7 +195,7 @@ struct RowBuffers {
 }
 
 impl RowBuffers {
-    /// Number of slots of the hash table, minus one. At most half of the slots are used.
+    /// At most half of the slots are used.
     fn table_mask(self) -> u32 {
         (2 * self.capacity.max(1)).next_power_of_two() - 1
     }

@@ -1,5 +1,3 @@
-//! Objects with handles that persist across steps.
-
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::addons::events::ObjectNames;

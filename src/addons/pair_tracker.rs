@@ -1,5 +1,3 @@
-//! Pairs on the host, from events that arrive late.
-
 use std::collections::{HashSet, VecDeque};
 
 use crate::addons::events::{EventOutput, Events, ObjectNames, PairEvents};

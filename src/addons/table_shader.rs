@@ -1,5 +1,3 @@
-//! WGSL that callers include in their shaders.
-
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
 use crate::gpu::bindings::RangeRef;

@@ -1,5 +1,3 @@
-//! Choice of the engine (GPU or CPU) and of the GPU adapter.
-
 /// Engine that a [`BroadPhase`](crate::BroadPhase) runs on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Backend<'a> {

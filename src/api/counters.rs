@@ -1,5 +1,3 @@
-//! Layout of the counter buffer, and the counters on the host.
-
 use crate::api::error::BroadPhaseError;
 
 /// Word indices in the counter buffer, from `shaders/common/counters.wgsl`; the low word of a 64-bit count.
@@ -26,7 +24,7 @@ pub(crate) mod word {
     pub const QUERY_CANDIDATES: usize = counter("COUNTER_QUERY_CANDIDATES");
     pub const ROUNDS_NEEDED: usize = counter("COUNTER_ROUNDS_NEEDED");
     pub const UNFINISHED: usize = counter("COUNTER_UNFINISHED");
-    /// Copied from the static table's counters, not written by shaders.
+    /// Copied from the static table's counters.
     pub const STATIC_ENTRIES_NEEDED: usize = 30;
     pub const COUNT: usize = 32;
 
@@ -141,7 +139,6 @@ impl std::fmt::Debug for Status {
     }
 }
 
-/// An output whose rows are counted before they are written.
 pub(crate) struct CountedOutput {
     pub name: &'static str,
     /// Counter word with the low half of the 64-bit number of rows needed.

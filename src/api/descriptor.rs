@@ -1,5 +1,3 @@
-//! Options of a broad phase.
-
 use std::time::Duration;
 
 use crate::api::error::{DescriptorError, InputError};
@@ -358,7 +356,6 @@ impl BroadPhaseDescriptor<'_> {
         self.worlds > 1
     }
 
-    /// True if objects pass through [`prepare`](crate::reference::table::prepare), which changes them.
     pub(crate) fn prepares(&self) -> bool {
         self.dimensions == Dimensions::Two || self.margin > 0.0 || self.has_worlds() || self.periods != [0.0; 3]
     }
@@ -371,7 +368,6 @@ impl BroadPhaseDescriptor<'_> {
     }
 }
 
-/// Fails if there are more than `limit` worlds and pairs are counted per world.
 pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u64) -> Result<(), DescriptorError> {
     let count = u64::from(descriptor.worlds);
     if descriptor.pairs && descriptor.has_worlds() && count > limit {

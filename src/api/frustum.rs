@@ -1,5 +1,3 @@
-//! Views for culling: convex sets of planes.
-
 use bytemuck::{Pod, Zeroable};
 
 use crate::api::error::InputError;
@@ -128,7 +126,6 @@ impl Frustum {
     }
 }
 
-/// Largest magnitude among the normal's components.
 fn largest_component(row: [f32; 4]) -> f32 {
     row[..3].iter().map(|at| at.abs()).fold(0.0, f32::max)
 }

@@ -1,5 +1,3 @@
-//! Input of a step: host slices or buffers, and their layout.
-
 use std::marker::PhantomData;
 
 use crate::api::error::InputError;
@@ -33,7 +31,6 @@ pub enum Source<'a, T> {
 pub struct Origin<'a, T> {
     recording: Option<&'a Dependency>,
     offset: u64,
-    /// Bytes from one element to the next. `None`: packed.
     stride: Option<u32>,
     layout: BoxLayout,
     words: BoxWords,
@@ -415,7 +412,6 @@ impl<'a> From<Source<'a, Query>> for Queries<'a> {
     }
 }
 
-/// Fails if passes cannot bind the source in place, without a copy.
 pub(crate) fn check_bound<T>(
     what: &'static str,
     source: &Source<'_, T>,

@@ -1,5 +1,3 @@
-//! Memory use of device buffers.
-
 /// Bytes of device buffers, by use.
 ///
 /// Covers a [`GpuBroadPhase`](crate::GpuBroadPhase) or one of its optional components.

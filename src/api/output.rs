@@ -1,5 +1,3 @@
-//! Outputs of a step as device buffers.
-
 /// Pairs of a step on the device.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

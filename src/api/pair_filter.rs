@@ -9,7 +9,6 @@ pub(crate) const FUNCTION: &str = "admits_pair";
 /// Required prefix of names, so that they cannot collide with names of the passes.
 const PREFIX: &str = "admits_";
 
-/// Reads a text as words and signs, with line numbers. Skips comments.
 struct Tokens<'a> {
     letters: Peekable<Chars<'a>>,
     line: u32,
@@ -95,7 +94,6 @@ fn is_cross_invocation(name: &str) -> bool {
 pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
     let mut tokens = Tokens::of(text);
     let mut has_function = false;
-    // The previous token if it is a word.
     let mut before: Option<(u32, String)> = None;
     // Open braces and parentheses, with their lines.
     let mut open: Vec<(u32, &'static str)> = Vec::new();

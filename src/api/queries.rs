@@ -1,5 +1,3 @@
-//! Queries: objects that contain a point, overlap a box or are near it.
-
 use bytemuck::{Pod, Zeroable};
 
 use crate::api::types::{Aabb, NONE};

@@ -1,5 +1,3 @@
-//! Results of a step on the host.
-
 use crate::api::counters::Counters;
 use crate::api::queries::NearestObject;
 use crate::api::types::{Pair, RayCell, RayHit};

@@ -1,5 +1,3 @@
-//! The input of a step.
-
 use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays, Source, check};
 use crate::api::queries::{QueryMode, SelfQuery};

@@ -1,5 +1,3 @@
-//! The input of a step as a file.
-
 use std::io::{self, BufWriter, Read, Write};
 
 use crc32fast::Hasher;
@@ -111,7 +109,6 @@ struct Head<'a> {
     written_by: &'a str,
 }
 
-/// An owned [`Scene`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Input {
     #[serde(with = "rows")]

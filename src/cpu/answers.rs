@@ -74,7 +74,6 @@ impl<'a> Answer<'a> {
         self.table.trees(count)
     }
 
-    /// Turns `counts` into offsets. Returns the number of rows to write and the row capacity.
     fn scan(
         &mut self,
         output: &CountedOutput,

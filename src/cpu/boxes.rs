@@ -80,7 +80,6 @@ impl Boxes {
     }
 }
 
-/// True if some object does not pass every filter.
 pub(super) fn have_filters(objects: &[Aabb]) -> bool {
     const BITS: u32 = Aabb::OWNER_MASK | Aabb::STATIC;
     let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.owner & BITS != 0;
@@ -88,7 +87,6 @@ pub(super) fn have_filters(objects: &[Aabb]) -> bool {
     in_runs(objects.len() as u32, run).contains(&true)
 }
 
-/// `overrides` without filters if these cannot matter.
 pub(super) fn overrides_of(overrides: Overrides, have_filters: bool, query: &LoadedQuery) -> Overrides {
     let filters_matter = have_filters || query.layers != Aabb::ALL_LAYERS || query.owner != 0;
     Overrides {
@@ -97,7 +95,6 @@ pub(super) fn overrides_of(overrides: Overrides, have_filters: bool, query: &Loa
     }
 }
 
-/// Box of a query, moved by periods.
 pub(super) struct Place {
     corners: [[f32; 2]; 3],
     /// Rounding depends on these.
@@ -192,7 +189,6 @@ impl<'a> Surroundings<'a> {
         cell_on_axis(self.scheme, position, self.inverse[axis])
     }
 
-    /// Cells that may hold objects within `reach`.
     pub fn cells(&self, reach: f32) -> Cells {
         let [lowest, highest] = self.level.bounds();
         std::array::from_fn(|axis| {
@@ -237,7 +233,6 @@ impl<'a> Surroundings<'a> {
         (gap - (gap + self.place.sizes[axis] + side + extent) * 4.0 * SLACK).max(0.0)
     }
 
-    /// Bounds of the lower corners of objects within `reach`.
     fn ends(&self, axis: usize, reach: f32) -> [f32; 2] {
         let [low, high] = self.place.corners[axis];
         let extent = self.extents[axis];

@@ -44,7 +44,7 @@ impl<'a> CpuBroadPhase<'a> {
         Ok(Self::of(descriptor))
     }
 
-    /// Creates a broad phase that validates the descriptor only in steps.
+    /// Leaves the descriptor's validation to steps.
     pub(super) const fn of(descriptor: &BroadPhaseDescriptor<'a>) -> Self {
         Self {
             descriptor: *descriptor,

@@ -8,7 +8,6 @@ use crate::shared::runs::{Walked, for_each, in_runs};
 
 /// Maximum number of cached items of a run of rows. Longer runs are walked again.
 pub(super) const MAX_OF_RUN: usize = 1 << 20;
-/// The same for all runs together.
 pub(super) const MAX_OF_ALL: usize = 1 << 27;
 
 pub(crate) trait WalkRows: Sync {
@@ -121,7 +120,6 @@ impl<T: Copy + Send + Sync> Lists<T> {
 mod tests {
     use super::*;
 
-    /// Row `r` has the items `0..r % 7 * step`. Every fifth row is invalid.
     struct Numbers {
         step: u32,
     }

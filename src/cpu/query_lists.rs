@@ -35,12 +35,10 @@ struct Run {
     /// Indices in the output, and numbers of objects.
     counts: Vec<(u32, u32)>,
     found: Option<Vec<u32>>,
-    /// Results found from their other side.
     others: Vec<(u32, u32)>,
 }
 
 impl<'a> QueryLists<'a> {
-    /// Walks all queries. Caches at most `most` objects.
     pub fn find(
         most: usize,
         params: &'a Params,

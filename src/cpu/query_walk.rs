@@ -7,7 +7,6 @@ use crate::layout::grid::{DENSE, Params, Record, ordered};
 use crate::reference::queries::query::{DISTANCE_BIAS, LARGEST_FLOAT, LoadedQuery, distance_key, distance_to};
 use crate::reference::queries::query_walk::{LevelLook, QueryReads, Walk, images, passes, walk_query};
 
-/// Structure that a walk reads.
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
     Cells,

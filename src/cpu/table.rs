@@ -1,5 +1,3 @@
-//! The table of a step, built by the reference passes.
-
 use std::sync::OnceLock;
 
 use super::boxes::{Boxes, have_filters};

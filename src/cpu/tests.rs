@@ -146,7 +146,6 @@ fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
         .collect()
 }
 
-/// Benchmark scene: centers in a cube of side (8 N / 6)^(1/3), edges of 0.5 to 1.5.
 fn benchmark(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
     let side = (8.0 * count as f32 / 6.0).cbrt();
     (0..count)

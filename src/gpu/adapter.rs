@@ -36,7 +36,7 @@ pub(crate) async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Op
     let mut chosen = place(&found);
     if !chosen.is_some_and(|index| wanted.is_some() || is_hardware(&found[index])) {
         found.extend(adapters(backends & wgpu::Backends::GL).await);
-        // An index beyond the last adapter may be part of a name, such as 4090.
+        // The index may be part of a name, such as 4090.
         chosen = place(&found).or_else(|| named(&found, wanted?));
     }
     chosen.map(|index| found.swap_remove(index))

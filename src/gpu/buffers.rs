@@ -62,7 +62,6 @@ pub(crate) struct Buffers {
 struct Held {
     id: BufferId,
     buffer: wgpu::Buffer,
-    /// Largest size in bytes requested in the current step.
     requested: u64,
     /// Number of consecutive steps that requested at most half of the buffer.
     idle: u64,
@@ -82,8 +81,7 @@ impl Buffers {
         }
     }
 
-    /// Allocates buffers that are missing or smaller than in `sizes`, except `caller_owned` ones. Returns the replaced
-    /// buffers.
+    /// Allocates missing and too small buffers. Returns the replaced ones.
     pub fn fit(
         &mut self,
         device: &wgpu::Device,
@@ -189,7 +187,6 @@ impl Buffers {
     }
 }
 
-/// Fails if an input is one of the buffers that the call writes.
 pub(crate) fn check_own<'b>(
     inputs: impl IntoIterator<Item = (&'static str, Option<&'b wgpu::Buffer>)>,
     own: &[&Buffers],

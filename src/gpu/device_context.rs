@@ -11,7 +11,6 @@ pub(crate) struct KnownDevice {
     adapter: wgpu::AdapterInfo,
 }
 
-/// Shared by a broad phase and its query sets.
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     known: KnownDevice,
@@ -85,7 +84,7 @@ impl DeviceContext {
         }
     }
 
-    /// Fails if `other` belongs to another broad phase, even on the same device.
+    /// Fails even if both are on the same device.
     pub fn check_broad_phase(self: &Arc<Self>, other: &Arc<Self>) -> Result<(), StepError> {
         self.check(other)?;
         if Arc::ptr_eq(self, other) {
@@ -111,7 +110,6 @@ impl DeviceContext {
         submission::is_lost(self.device())
     }
 
-    /// Returns `error` as a step error, or `DeviceLost` on a lost device.
     pub fn refusal(&self, error: String) -> StepError {
         if self.is_lost() {
             StepError::DeviceLost

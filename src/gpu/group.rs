@@ -1,5 +1,3 @@
-//! The debug group around a step.
-
 #[must_use]
 pub(crate) struct Group {
     open: bool,

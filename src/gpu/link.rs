@@ -23,10 +23,8 @@ pub enum Binding {
     Write,
 }
 
-/// Holes and the words that fill them.
 pub(crate) type Holes = &'static [(&'static str, &'static str)];
 
-/// Returns the names in header lines of `text` that begin with `// {what}: `.
 pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'static str> {
     let start = format!("// {what}: ");
     let lines = text.lines().take_while(|line| line.starts_with("//"));
@@ -82,7 +80,7 @@ pub(crate) fn join(files: &[File], replacement: Option<&Replacement>) -> String 
     parts.collect()
 }
 
-/// Bindings of group 0 by number, which must be declared one per line.
+/// Bindings must be declared one per line.
 pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     let lines = files.iter().flat_map(|(_, text)| text.lines());
     let mut bindings: Vec<_> = lines.filter_map(binding).collect();
@@ -90,7 +88,7 @@ pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     bindings
 }
 
-/// Names of the pipeline constants, which must be declared one per line.
+/// Constants must be declared one per line.
 pub(crate) fn overrides(files: &[File]) -> Vec<&'static str> {
     let lines = files.iter().flat_map(|(_, text)| text.lines());
     let declarations = lines.filter_map(|line| line.strip_prefix("override ")?.split_once(':'));

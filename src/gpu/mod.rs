@@ -1,5 +1,3 @@
-//! Device code: pipelines, buffers, and the recording of stages.
-
 pub(crate) mod adapter;
 pub(crate) mod bindings;
 pub(crate) mod buffers;

@@ -128,7 +128,6 @@ impl<T> Readback<T> {
 impl<T> Future for Readback<T> {
     type Output = Result<T, ReadBackError>;
 
-    /// Like [`take`](Readback::take). Fails with [`ReadBackError::NoStep`] if the result was taken before.
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::UnderWay(waker) = &mut *self.slot.lock() {
             *waker = Some(context.waker().clone());
@@ -188,7 +187,6 @@ impl Slot {
     }
 }
 
-/// Wakes the waiting task after unlocking.
 fn settle(mut state: MutexGuard<'_, State>, to: State) {
     let before = std::mem::replace(&mut *state, to);
     drop(state);

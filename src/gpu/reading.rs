@@ -25,9 +25,7 @@ pub(crate) enum RowCount {
     Known(u64),
     Counted {
         needed: fn(&Counters) -> u64,
-        /// Number of rows that the last result needed.
         last: u32,
-        /// Number of rows before the page.
         first: u32,
         capacity: u32,
         status: Status,
@@ -184,7 +182,6 @@ impl Reading {
     }
 }
 
-/// A result on the host. Rows of one output may be split over several readings.
 pub(crate) struct HostResult<'r> {
     pub outputs: &'r [Readable],
     pub counters: Counters,
@@ -192,7 +189,6 @@ pub(crate) struct HostResult<'r> {
 }
 
 impl HostResult<'_> {
-    /// Status flags of the outputs whose rows were not all read.
     pub fn lacking(&self) -> Status {
         let cut = |output: &&Readable| self.rows_read(output) < output.held(&self.counters);
         let lacking = self.outputs.iter().filter(cut).map(Readable::lacking);
@@ -290,7 +286,7 @@ pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(),
     Err(ReadBackError::NotSubmitted)
 }
 
-/// Returns `error`, but `DeviceLost` on a lost device, which causes many different errors.
+/// Returns `DeviceLost` on a lost device, which causes many different errors.
 pub(crate) fn error_or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
     if submission::is_lost(device) {
         ReadBackError::DeviceLost

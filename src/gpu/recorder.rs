@@ -158,10 +158,9 @@ impl BufferId {
     }
 }
 
-/// Uniform block about excluded pairs and the pair filter's data. Only variants that exclude pairs read it.
+/// Only variants that exclude pairs read it.
 pub(crate) const EXCLUSIONS: &str = "exclusions";
 
-/// Uniform block of a step: `params` in `shaders/common/prelude.wgsl`.
 pub(crate) const PARAMS: Variable = Variable("params");
 
 impl Recorder<'_> {

@@ -167,9 +167,7 @@ impl Pass {
     }
 }
 
-/// Pipeline constant: true if rays sweep a box.
 pub(crate) const SWEPT: &str = "SWEPT";
-/// Pipeline constant: true if the caller's list or function excludes pairs.
 pub(crate) const EXCLUDES: &str = "EXCLUDES";
 
 /// A pass with the pipeline constants that may differ between steps.
@@ -241,7 +239,6 @@ macro_rules! passes {
                 $crate::gpu::shader::is_needed!($($is_needed)?),
             );
         )+
-        /// Passes of the stage, in the order of a step.
         pub(crate) static PASSES: &[&$crate::gpu::shader::Pass] = &[$(&$constant),+];
     };
 }

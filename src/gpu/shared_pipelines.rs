@@ -50,7 +50,7 @@ impl SharedPipelines {
         }
     }
 
-    /// Returns the shared pipelines of a device, which are dropped with their last user.
+    /// The pipelines are dropped with their last user.
     pub fn of(device: &wgpu::Device) -> Arc<Self> {
         let alive: Vec<_> = with_tables(|tables| {
             tables.retain(|table| table.strong_count() > 0);
@@ -65,8 +65,8 @@ impl SharedPipelines {
         })
     }
 
-    /// Returns the pipeline, created by `make` if missing. If the device rejects it, the caller's error scopes see the
-    /// error, and the pipeline is not shared. Browsers report errors later, so there it is shared.
+    /// If the device rejects the pipeline, the caller's error scopes see the error, and it is not shared. Browsers
+    /// report errors later, so there it is shared.
     pub fn get(&self, device: &wgpu::Device, key: Key, make: impl Fn() -> Pipeline) -> Arc<Pipeline> {
         let entry = self.entry(key);
         let mut made = entry.lock().unwrap_or_else(PoisonError::into_inner);

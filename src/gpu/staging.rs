@@ -1,5 +1,3 @@
-//! Pools of staging buffers for uploads and read-backs.
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -131,7 +129,7 @@ impl Staging {
         taken.last = self.recording;
     }
 
-    /// Records a copy of `bytes` to the start of `to`. The staging buffer returns to the pool after the submission.
+    /// The staging buffer returns to the pool after the submission.
     pub fn upload(
         &self,
         device: &wgpu::Device,

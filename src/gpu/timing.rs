@@ -61,7 +61,7 @@ impl Timing {
         &self.stages
     }
 
-    /// Computes stage times from `ticks`, as read from [`resolved`](Self::resolved). `period` is nanoseconds per tick.
+    /// `period` is in nanoseconds per tick.
     pub fn read(stages: &[&'static str], ticks: &[u64], period: f32) -> Vec<StageTime> {
         let first = ticks.first().copied().unwrap_or(0);
         let nanoseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * f64::from(period);

@@ -439,7 +439,6 @@ pub(crate) fn saturate64(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Number of rows on the page that begins with row `first`.
 pub(crate) fn rows_shown(found: u64, first: u32, capacity: u32) -> u32 {
     saturate64(found).saturating_sub(first).min(capacity)
 }

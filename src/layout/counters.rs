@@ -39,7 +39,6 @@ pub mod cull_word {
 }
 
 impl Counters {
-    /// `static_entries` is the capacity for entries of static objects.
     pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {
         let wide = |first: usize| blocks::wide(words, first);
         Self {

@@ -9,7 +9,6 @@ const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
 const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
 /// Tiles are a multiple of the workgroup size.
 const SUBGROUPS_TILE_STEP: u32 = number("sort/sort_scatter_subgroups", "SORT_WORKGROUP");
-/// Number of tiles from which on they have full size.
 const SUBGROUPS_TILES: u32 = 256;
 /// Maximum bits of a digit whose histogram is in workgroup memory.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");
@@ -98,7 +97,7 @@ pub(crate) fn place_counts(digits: &mut [SortParams]) {
     }
 }
 
-/// Block of the passes that write `all` keys: a digit without bits, before the first.
+/// A digit without bits, before the first, for the passes that write `all` keys.
 pub(crate) fn before_first(digits: &[SortParams], all: bool) -> SortParams {
     let first = digits.first().copied().unwrap_or_default();
     let counts_first = all && counts_ahead(first.tile, first.tiles);
@@ -126,7 +125,7 @@ fn serial_tiles(keys: u32, bits: u32) -> u32 {
     wanted.clamp(MIN_SERIAL_TILES, MAX_SERIAL_TILES)
 }
 
-/// Words of each buffer of counts. Serial tiles use only the first.
+/// Serial tiles use only the first buffer.
 pub(crate) fn count_words(digits: &[SortParams]) -> [u32; 2] {
     let mut words = [0; 2];
     for (index, digit) in digits.iter().enumerate() {

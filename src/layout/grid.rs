@@ -1,5 +1,5 @@
-//! Levels, cells and keys: the CPU version of `shaders/common/grid.wgsl` and `shaders/common/box.wgsl`, and blocks
-//! shared with the device.
+//! Levels, cells and keys, as in `shaders/common/grid.wgsl` and `shaders/common/box.wgsl`, and blocks shared with the
+//! device.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -140,8 +140,7 @@ pub const VARIANT_SPARSE: u32 = number("common/clusters", "VARIANT_SPARSE");
 /// Variant of `pair_count` for crowded scenes.
 pub const VARIANT_CROWDED: u32 = number("common/clusters", "VARIANT_CROWDED");
 
-/// Number of samples per square root of the object count. This keeps the number of sample pairs per cell independent of
-/// the object count.
+/// Samples per square root of the object count, so that sample pairs per cell do not depend on that count.
 const SAMPLES_PER_ROOT: u32 = 16;
 const MAX_SAMPLES: u32 = 16_384;
 pub(crate) const LARGE_TABLE_TILE: u32 = number("common/large_table", "LARGE_TABLE_TILE");
@@ -186,8 +185,7 @@ impl Params {
         }
     }
 
-    /// Returns true if the crowded variant of `pair_count` is dispatched, false for the sparse one, and `None` if the
-    /// device chooses.
+    /// `None` if the device chooses.
     pub(crate) const fn counts_crowded(&self) -> Option<bool> {
         if self.pair_bit_words > 0 || self.scheme != SCHEME_HIERARCHICAL {
             return Some(true);
@@ -273,7 +271,6 @@ pub struct Level {
 }
 
 impl Level {
-    /// Lowest and highest occupied cells, fine ones along x.
     pub(crate) fn bounds(&self) -> [[i32; 3]; 2] {
         [
             [self.lower_x, self.lower_y, self.lower_z],
@@ -349,7 +346,7 @@ pub(crate) enum Class {
     Excluded,
 }
 
-/// Level and corner cells of a finite object. `level` is [`NO_LEVEL`] for objects of the large list.
+/// `level` is [`NO_LEVEL`] for objects of the large list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
     pub level: u32,
@@ -386,8 +383,8 @@ pub(crate) fn flush(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { 0.0 } else { value }
 }
 
-/// Returns `value` moved outward by `length`, as an ordered integer. Moves it one more float to outweigh rounding.
-/// `direction` is 1 or −1. Infinite bounds do not move.
+/// Returns `value` moved outward by `length` and one more float against rounding, as an ordered integer. `direction` is
+/// 1 or −1. Infinite bounds do not move.
 pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
     if value.is_infinite() {
         return ordered(value);
@@ -428,7 +425,7 @@ impl Params {
         }
     }
 
-    /// Number of cells along y and z by which an object may extend past its primary cell.
+    /// Cells along y and z by which an object may extend past its primary cell.
     pub(crate) fn cell_reach(&self) -> i32 {
         i32::from(self.scheme == SCHEME_HIERARCHICAL)
     }
@@ -461,7 +458,6 @@ impl Params {
         self.entry_capacity + self.large_table_capacity
     }
 
-    /// Splits the pair walk of each entry among `1 << bits` invocations.
     pub(crate) fn split(&mut self, bits: u32) {
         let static_rows = self.static_rows();
         self.split_bits = bits;
@@ -473,8 +469,7 @@ impl Params {
         self.pair_rows - self.entry_rows
     }
 
-    /// World of an object. [`prepare`](crate::reference::table::prepare) makes objects of worlds that do not exist
-    /// invalid, before other passes.
+    /// [`prepare`](crate::reference::table::prepare) already made objects of other worlds invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }
     }
@@ -503,7 +498,6 @@ pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i3
     std::array::from_fn(|axis| cell_on_axis(scheme, position[axis], inverse[axis]))
 }
 
-/// [`cell_of`] along one axis.
 #[inline]
 pub(crate) fn cell_on_axis(scheme: u32, position: f32, inverse: f32) -> i32 {
     let position = flush(position * inverse).clamp(-(CELL_LIMIT as f32), CELL_LIMIT as f32);
@@ -588,8 +582,8 @@ pub(crate) fn first_entries(objects: u32, wanted: Option<u32>) -> u64 {
     wanted.map_or(4 * u64::from(objects) + 64, u64::from)
 }
 
-/// Number of cells that [`layout`](crate::reference::table::layout) may use. Independent of buffer growth, because it
-/// affects the order of results.
+/// Cells that [`layout`](crate::reference::table::layout) may use. Independent of buffer growth, which must not affect
+/// the order of results.
 pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u32>) -> u64 {
     if scheme == SCHEME_UNIFORM {
         (2 * first_entries(objects, wanted_entries)).max(u64::from(SMALLEST_UNIFORM_TABLE))
@@ -599,7 +593,7 @@ pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u
     }
 }
 
-/// Maximum number of buckets of the large list. More worlds share buckets.
+/// More worlds than this share buckets.
 const LARGE_BUCKETS: u32 = 1 << 16;
 
 pub(crate) fn large_mask(worlds: u32) -> u32 {
@@ -626,12 +620,12 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
     }
 }
 
-/// Bits of the largest key, which is that of ignored objects.
+/// The largest key is that of ignored objects.
 pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
     32 - (table_capacity + large_mask + 1).leading_zeros()
 }
 
-/// Maximum entries of the large-object table. Independent of buffer growth, because it affects the order of pairs.
+/// Independent of buffer growth, because it affects the order of pairs.
 pub(crate) fn large_table_capacity(params: &Params, pairs: bool) -> u32 {
     if pairs && params.scheme == SCHEME_HIERARCHICAL {
         params.object_count / 4

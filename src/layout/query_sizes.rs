@@ -19,7 +19,6 @@ pub(crate) struct QuerySizes {
     pub query_mode: QueryMode,
     /// Index of the word that holds the number of rays, if only the device knows it.
     pub ray_count_word: Option<u32>,
-    /// Index of the word that holds the number of queries, if only the device knows it.
     pub query_limit: Option<u32>,
     pub ray_layout: Option<SourceLayout>,
     pub query_layout: Option<SourceLayout>,
@@ -43,7 +42,7 @@ impl QuerySizes {
         }
     }
 
-    /// Writes these values to `params`, and sets result capacities to 0.
+    /// Sets result capacities to 0.
     pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
         params.ray_count = count("rays", self.rays)?;
         params.ray_stride = self.ray_stride;

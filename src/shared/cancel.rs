@@ -77,7 +77,6 @@ impl CancelToken {
         }
     }
 
-    /// Sets the token of the current thread until the returned value is dropped.
     pub(crate) fn over_thread(self: &Arc<Self>) -> TokenScope {
         TokenScope(CURRENT.replace(Some(Arc::clone(self))))
     }

@@ -1,6 +1,6 @@
 use super::runs::{RUN_LENGTH, for_each};
 
-/// Sorts each list by `key`, cut at the end of `rows`. The last of `offsets` ends the last list.
+/// Sorts each list by `key`, cut at the end of `rows`.
 pub(crate) fn sort_lists<T: Send, K: Ord>(rows: &mut [T], offsets: &[u32], key: impl Fn(&T) -> K + Copy + Sync + Send) {
     let room = rows.len();
     let place = |list: usize| offsets.get(list).map_or(0, |&place| room.min(place as usize));

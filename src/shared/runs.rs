@@ -13,7 +13,6 @@ pub(crate) const RUN_LENGTH: u32 = 1024;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Walked {
-    /// Number of box tests, if counted.
     pub candidates: u32,
     pub is_invalid: bool,
 }
@@ -47,7 +46,6 @@ pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> im
     })
 }
 
-/// Returns the results of `work` for each run of `0..count`, in order.
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::begin_pass(count);
     let run = |run: u32| {

@@ -116,7 +116,6 @@ impl Recordings {
         }
     }
 
-    /// Returns recordings of another owner on the same device.
     pub fn beside(&self) -> Self {
         Self {
             mapped: self.mapped.clone(),
@@ -160,7 +159,7 @@ impl Recordings {
 }
 
 impl Draft {
-    /// Adds a part that the recording overwrites. Returns its new contents.
+    /// Returns the part's new contents.
     pub fn writes(&mut self, part: Part) -> Dependency {
         self.writes.push(part);
         Dependency {
@@ -201,7 +200,7 @@ impl Dependency {
         self.recording.state() == RIGHT
     }
 
-    /// Returns true if the recording was wrong and this was not yet reported. Marks it as reported.
+    /// Marks the error as reported.
     pub fn take_error(&self) -> bool {
         let state = &self.recording.state;
         let told = state.compare_exchange(WRONG, REPORTED, Ordering::AcqRel, Ordering::Acquire);

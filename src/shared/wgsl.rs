@@ -1,5 +1,3 @@
-//! The WGSL files, and the constants that Rust reads from them.
-
 /// A file: its path under `shaders/` without extension, and its text.
 pub(crate) type File = (&'static str, &'static str);
 
@@ -9,7 +7,6 @@ macro_rules! files {
     };
 }
 
-/// All files, sorted by path.
 pub(crate) static FILES: &[File] = files![
     "common/box",
     "common/candidates",

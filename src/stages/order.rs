@@ -69,7 +69,7 @@ pub(crate) struct Ordered {
     pub keys: [u32; 2],
 }
 
-/// Uniform blocks of an output. The digits of the second key come first; `of_second` is their number.
+/// The digits of the second key come first; `of_second` is their number.
 pub(crate) struct OrderUniforms {
     params: Block,
     digits: Vec<Digit>,

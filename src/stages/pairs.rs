@@ -130,7 +130,6 @@ const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
 const SPLIT_BITS: u32 = 1;
 /// Most entries of small scenes. Their walks do not fill a GPU, so the longest one decides.
 const FEW_ENTRIES: u32 = 1 << 14;
-/// Maximum words per row for bits of box tests.
 const MAX_BIT_WORDS: u64 = 512;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -175,7 +174,6 @@ impl PairPlan {
         };
     }
 
-    /// Splits the walks of small scenes.
     pub fn fit_split(&self, params: &mut Params) {
         if self.are_requested && !params.is_uniform() && params.entry_capacity <= FEW_ENTRIES {
             params.split(SPLIT_BITS);

@@ -46,7 +46,6 @@ buffers! {
     QUERIES = "queries": Inputs;
     SOURCE_QUERIES = "source_queries": Inputs;
     LIMITS = "query_limits": Inputs;
-    /// Number of results of each query; the scan turns them into offsets.
     OFFSETS = "query_offsets": Results;
     OBJECTS = "query_objects": Results;
     NEAREST = "query_nearest": Results;

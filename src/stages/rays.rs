@@ -70,10 +70,9 @@ buffers! {
     VALUES_1 = "ray_values_1": Results;
     GRID = "ray_grid": Results;
     HITS = "ray_hits": Results;
-    /// Hits per ray, which the scan turns into offsets; then cached hits.
+    /// Hits per ray, then cached hits.
     OFFSETS = "ray_offsets": Results;
     ANY = "ray_any": Results;
-    /// Cells per ray, which a scan turns into offsets.
     CELL_OFFSETS = "ray_cell_offsets": Results;
     CELLS = "ray_cells": Results;
 }

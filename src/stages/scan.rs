@@ -27,7 +27,6 @@ fn needed(of: &PassContext<'_>) -> bool {
 }
 
 buffers! {
-    /// 64-bit sum of each tile, low word first.
     TILE_SUMS = "tile_sums": Objects;
 }
 

@@ -1,5 +1,3 @@
-//! Parameters of a step that all stages share: uniform block, rounds of walks, sort strategy.
-
 use crate::api::descriptor::{Growth, SortStrategy};
 use crate::gpu::buffers::buffers;
 use crate::gpu::recorder::variables;
@@ -14,9 +12,7 @@ const SHRINK_FACTOR: u32 = 8;
 /// Loop iterations of writing beyond those of counting, besides one per cached result. The canary loop of counting
 /// includes both, so a driver that cuts writing also cuts counting.
 const WRITING_ITERATIONS: u32 = 8;
-/// Maximum box tests per walk and dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
-/// Minimum box tests per walk and dispatch.
 const MIN_ROUND_TESTS: u64 = 1024;
 
 buffers! {
@@ -91,7 +87,6 @@ impl Shape {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room {
     pub growth: Growth,
-    /// Maximum bytes of a bound buffer.
     pub binding_limit: u64,
 }
 
@@ -110,7 +105,6 @@ impl Room {
     }
 }
 
-/// Initial rows of an output for `count` objects, rays or queries.
 pub(crate) const fn initial_rows(count: u32) -> u64 {
     4 * count as u64 + 1024
 }

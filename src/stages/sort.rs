@@ -38,7 +38,6 @@ variables! {
     SORTED_KEYS = "sorted_keys";
     SORTED_VALUES = "sorted_values";
     KEYS = "keys";
-    /// Object indices, for sorted entries.
     VALUES = "values";
     GRID = "grid";
     DIGIT_COUNTS = "digit_counts";

@@ -20,7 +20,6 @@ pub(crate) struct WalkRound {
     params: Block,
     round: Block,
     table: TableOf,
-    /// Table of the querying objects, in a self-query.
     pub queried_by: TableOf,
     pub walks: u32,
     pub is_first: bool,

@@ -1,5 +1,3 @@
-//! The broad phase.
-
 use std::sync::Arc;
 
 use super::counter_readback::CounterReadback;

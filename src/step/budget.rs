@@ -1,5 +1,3 @@
-//! Memory limit of a step.
-
 use super::demand::Demand;
 use super::plan::{Plan, StepSizes};
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions};
@@ -96,7 +94,6 @@ impl Plan {
         Ok(())
     }
 
-    /// Drops optional speedups one by one until the buffers fit into `limit` bytes.
     fn drop_speedups(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
         let shrinks = self.shrinks(descriptor);
         for drop in PairPlan::DROPPABLE_SPEEDUPS

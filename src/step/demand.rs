@@ -1,10 +1,8 @@
-//! Measured demand of past steps.
-
 use super::walk_shrink::WalkShrink;
 use crate::api::counters::{Counters, Status};
 use crate::stages::{pairs, rays};
 
-/// Number of steps whose counters must arrive before capacities may shrink.
+/// Steps whose counters must arrive before capacities may shrink.
 const READS_BEFORE_SHRINK: u32 = 64;
 /// Capacities never shrink below this number of rows.
 const MIN_KEPT_ROWS: u32 = 1 << 16;
@@ -100,7 +98,6 @@ fn with_headroom(needed: u32, headroom: f32) -> u32 {
     needed.saturating_add(more as u32)
 }
 
-/// Peak demand of recent read-backs, for shrinking.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecentPeak {
     reads: u32,
@@ -158,7 +155,6 @@ pub(crate) struct DemandTracker {
 }
 
 impl DemandTracker {
-    /// Minimum capacities of the next step.
     pub const fn hint(&self) -> Demand {
         self.hint
     }

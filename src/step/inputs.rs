@@ -1,5 +1,3 @@
-//! Checks, uploads and bindings of inputs.
-
 use super::plan::Plan;
 use crate::api::counters::word;
 use crate::api::error::InputError;
@@ -107,7 +105,7 @@ pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), Input
     check_own_queries(&input.query_input(), own, None)
 }
 
-/// Fails if rays, queries or their counts are in buffers that results overwrite.
+/// Fails if results overwrite rays, queries or their counts.
 pub(crate) fn check_own_queries(
     queries: &QueryInput<'_>,
     own: &[&Buffers],

@@ -1,5 +1,3 @@
-//! Plans and records steps, and reads their results back.
-
 pub(crate) mod broad_phase;
 mod budget;
 mod counter_readback;

@@ -1,5 +1,3 @@
-//! Outputs of a step.
-
 use std::sync::Arc;
 
 use super::recorded::QuerySource;
@@ -65,7 +63,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// Binding of each variable in `shaders/table_shader/walk.wgsl`.
     pub(crate) fn parts(&self) -> [(Variable, RangeRef<'_>); 6] {
         [
             (PARAMS, self.block.borrowed()),

@@ -1,5 +1,3 @@
-//! Plan of a step: sizes, stages and bytes.
-
 use super::demand::Demand;
 use crate::api::counters::{Counters, Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, OutputOptions, PairOrder, check_world_count};
@@ -52,7 +50,7 @@ pub(crate) struct StepSizes<'p> {
     pub is_hardware: bool,
 }
 
-/// Sizes and stages of one recording. Later recordings derive new plans from it.
+/// Later recordings derive new plans from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub shape: Shape,
@@ -343,7 +341,6 @@ impl Plan {
         Ok(counters)
     }
 
-    /// Number of rays, if each has a list of all hits.
     pub fn rays_counted(&self) -> Option<u32> {
         let params = &self.shape.params;
         self.rays.all_hits(params).then_some(params.ray_count)
@@ -393,7 +390,6 @@ impl Plan {
         own + self.static_bytes
     }
 
-    /// Bytes that only the static table uses.
     fn table_bytes(&self) -> u64 {
         let own = self.sizes().into_iter();
         let own = own.filter(|(id, _)| !NOT_OWNED_BY_STATICS.contains(id));
@@ -445,7 +441,6 @@ const fn room(descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> Room
     }
 }
 
-/// Fails if not even a step without objects fits the limits.
 pub(crate) fn check_smallest_step(
     descriptor: &BroadPhaseDescriptor<'_>,
     binding_limit: u64,

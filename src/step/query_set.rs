@@ -1,5 +1,3 @@
-//! Query sets.
-
 use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;

@@ -1,5 +1,3 @@
-//! Recording of steps, queries and pages.
-
 use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
@@ -233,7 +231,6 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Records queries of the last step's table. With `pairs_exist`, its pairs are kept.
     pub(crate) fn record_query_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -309,7 +306,7 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// As [`page`](Self::page). `after_counts`: true directly after [`record_counts`](Self::record_counts).
+    /// `after_counts`: true directly after [`record_counts`](Self::record_counts).
     pub(crate) fn record_page(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -488,7 +485,7 @@ impl GpuBroadPhase {
         Some(StaticState { timed, counters })
     }
 
-    /// Runs `body`. Returns its result, and the uniform blocks of the moving and static tables.
+    /// Also returns the uniform blocks of the moving and static tables.
     #[allow(
         clippy::too_many_arguments,
         reason = "the one place that brings a step's parts together"

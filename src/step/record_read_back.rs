@@ -1,5 +1,3 @@
-//! Read-backs without waiting.
-
 use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;

@@ -1,5 +1,3 @@
-//! State of the last recording.
-
 use std::fmt;
 use std::sync::Arc;
 
@@ -21,7 +19,6 @@ pub(crate) struct Recorded {
     pub sorted: KeyValueBuffers,
     /// True for a step that finds pairs, false for a query.
     pub emits_pairs: bool,
-    /// Uniform blocks of the moving and static tables.
     pub blocks: [Range; 2],
     pub table: Vec<Dependency>,
     /// Step or page that wrote the pairs.

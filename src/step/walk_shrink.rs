@@ -2,7 +2,6 @@
 
 /// Maximum level. Level 2 suffices on llvmpipe, even for nearest objects.
 const MOST: u32 = 3;
-/// Initial `patience`, which the first cut doubles.
 const FIRST_PATIENCE: u32 = 32;
 const MAX_PATIENCE: u32 = 1 << 16;
 
@@ -12,7 +11,6 @@ const MAX_PATIENCE: u32 = 1 << 16;
 pub(crate) struct WalkShrink {
     level: u32,
     patience: u32,
-    /// Consecutive uncut steps at this level.
     whole_steps: u32,
 }
 

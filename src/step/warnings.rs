@@ -1,8 +1,6 @@
-//! Log messages for overflow and invalid input.
-
 use crate::api::counters::{Counters, Status};
 
-/// Last counters of queries, then of steps.
+/// Counters of queries, then of steps.
 #[derive(Default)]
 pub(crate) struct Warnings([Option<Counters>; 2]);
 

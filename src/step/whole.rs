@@ -138,7 +138,7 @@ impl Whole {
         }
     }
 
-    /// Counts and writes in one submission. Returns `None` if outputs or rounds are too few.
+    /// Returns `None` if outputs or rounds are too few.
     async fn answer_at_once(
         &mut self,
         record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
@@ -326,7 +326,6 @@ const fn unfinished(counters: &Counters) -> bool {
     counters.status.has(Status::ROUNDS.union(Status::CUT))
 }
 
-/// Entries needed and available in a table that is too small.
 fn missing_rows(counters: &Counters) -> Option<(u64, u32)> {
     let tables = [
         (counters.entries_needed, counters.entries_capacity),
@@ -345,7 +344,6 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
     }
 }
 
-/// Fails if 32-bit offsets cannot number an output's rows.
 fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
     for (output, needed, _) in counters.outputs() {
         output.checked_row_count(needed)?;

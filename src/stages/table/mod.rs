@@ -96,7 +96,6 @@ buffers! {
     KEYS_1 = "keys_1": Objects;
     VALUES_0 = "values_0": Objects;
     VALUES_1 = "values_1": Objects;
-    /// Index of the first entry of each cell.
     STARTS = "starts": Objects;
     /// [`Record`]s of objects and large-object entries, then the bounds of clusters.
     RECORDS = "records": Objects;
@@ -128,7 +127,6 @@ const SERIAL_BLOCKS: u32 = 64;
 
 const LANES_PER_SAMPLE: u32 = number("table/sample_statistics", "LANES_PER_SAMPLE");
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
-/// Number of cell sizes considered for the large-object table.
 const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
 const LARGE_TABLE_TOTALS: u32 = 2 * LARGE_TABLE_SHIFTS;
 

@@ -1,5 +1,3 @@
-//! The table of static objects, rebuilt only when they change.
-
 use super::{TablePlan, buffer as moving};
 use crate::api::input::{Placement, Source};
 use crate::api::scene::Statics;
