@@ -83,7 +83,6 @@ fn buckets<'a>(trace: &'a Trace, level: &Level) -> impl Iterator<Item = u32> + '
     starts.windows(2).map(|ends| ends[1] - ends[0])
 }
 
-/// Levels with entries, finest first.
 fn occupied(trace: &Trace) -> impl Iterator<Item = (u32, &Level)> {
     (0..MAX_LEVELS)
         .zip(&trace.grid.levels)

@@ -54,7 +54,7 @@ fn check_part<T: Copy + Debug + Ord>(part: &[T], whole: &[T], what: &str) {
     }
 }
 
-/// Returns the rows of one ray or query, and `true` if all were written. `ends` holds two offsets.
+/// Also returns true if all rows were written. `ends` holds two offsets.
 fn held(ends: &[u32], written: usize) -> (Range<usize>, bool) {
     let [from, to] = [ends[0], ends[1]].map(|end| end as usize);
     (from.min(written)..to.min(written), to <= written)

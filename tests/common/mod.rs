@@ -58,7 +58,7 @@ pub fn adapters() -> Vec<TestAdapter> {
     all
 }
 
-/// Returns the first of [`adapters`], or all with `GPU_BROAD_PHASE_FULL=1`, for tests that compile many pipelines.
+/// With `GPU_BROAD_PHASE_FULL=1`, returns all [`adapters`], else the first, for tests that compile many pipelines.
 pub fn daily_adapters() -> Vec<TestAdapter> {
     let mut all = adapters();
     all.truncate(daily_or_full(1, all.len()));
@@ -91,7 +91,7 @@ impl TestAdapter {
         self.runs_one_in(7, case)
     }
 
-    /// As [`runs`](Self::runs), but every `parts`-th case in place of every seventh.
+    /// As [`runs`](Self::runs), for every `parts`-th case.
     pub fn runs_one_in(&self, parts: usize, case: usize) -> bool {
         self.is_first() || case % parts == self.index % parts || is_full()
     }
@@ -185,7 +185,6 @@ pub fn uniform(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         .collect()
 }
 
-/// Cubes of edge 1 to 256, each overlapping about six others.
 pub fn power_law(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let side = (192.2 * count as f32).cbrt();
     (0..count)
@@ -278,7 +277,7 @@ impl Scene {
             .collect()
     }
 
-    /// Returns the world of each object, some out of range. Empty if `count` is 1.
+    /// Some are out of range. Empty if `count` is 1.
     pub fn worlds(&self, count: u32) -> Vec<u32> {
         if count <= 1 {
             return Vec::new();
@@ -296,7 +295,6 @@ impl Scene {
 
 pub const KINDS: usize = 6;
 
-/// Random scene in which some boxes and rays are invalid, infinite, filtered or huge.
 pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
     let (name, mut objects) = match kind {
         0 => ("uniform", uniform(count, rng)),
@@ -403,8 +401,7 @@ fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     Ray::new(origin, direction, t_max)
 }
 
-/// Gives each ray half extents, a start and a world, some invalid. Small extents keep crowded scenes within llvmpipe's
-/// limit of loop iterations.
+/// Some values are invalid. Small extents keep crowded scenes within llvmpipe's limit of loop iterations.
 pub fn sweep(rays: &[Ray], worlds: u32, rng: &mut Rng) -> Vec<SweptRay> {
     rays.iter()
         .map(|&ray| {

@@ -53,7 +53,7 @@ pub fn check_read_back_of_query(
     check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), result, what);
 }
 
-/// Compares `found` with the CPU engine's result, bit for bit except distances.
+/// Everything but distances must be equal bit for bit.
 pub fn check_reference(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

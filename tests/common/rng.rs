@@ -10,7 +10,6 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// Returns a uniform number in [0, 1).
     pub fn unit(&mut self) -> f32 {
         (self.bits() >> 40) as f32 / (1 << 24) as f32
     }

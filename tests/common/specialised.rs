@@ -29,7 +29,6 @@ const CONSTANTS: [(&str, &[u32]); 10] = [
 
 const COMPILERS: [&str; 7] = ["spirv-val", "glslangValidator", "dxc", "fxc", "tint", "radv", "nvk"];
 
-/// True if `GPU_BROAD_PHASE_COMPILERS` names the program.
 pub fn is_required(name: &str) -> bool {
     assert!(COMPILERS.contains(&name));
     let required = std::env::var("GPU_BROAD_PHASE_COMPILERS").unwrap_or_default();
@@ -51,7 +50,7 @@ pub struct Specialised {
 }
 
 impl Specialised {
-    /// Pass and constants, such as `keys-SCHEME=2`.
+    /// Such as `keys-SCHEME=2`.
     pub fn name(&self) -> String {
         let constants = self.constants.iter().map(|(name, value)| format!("-{name}={value}"));
         format!("{}{}", self.pass.name, constants.collect::<String>())

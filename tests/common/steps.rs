@@ -53,7 +53,6 @@ pub fn download<T: bytemuck::Pod>(
     bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
 }
 
-/// Repeats the step until no output overflows, as a frame loop does.
 pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
     for _ in 0..4 {
         submit(adapter, broad_phase, input);
@@ -88,7 +87,6 @@ pub fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], 
     assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}");
 }
 
-/// Panics unless each query's list has all objects of `surely` once, and no others but those of `perhaps`.
 pub fn check_lists(result: &StepResult, expected: &[Found], what: &str) {
     let lists = lists(result);
     assert_eq!(lists.len(), expected.len(), "{what}");

@@ -57,7 +57,7 @@ impl log::Log for Judge {
     fn flush(&self) {}
 }
 
-/// Installs the logger. Must be called before the first instance is created.
+/// Must be called before the first instance is created.
 pub fn install() {
     if is_wanted() {
         static ONCE: Once = Once::new();

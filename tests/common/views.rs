@@ -21,7 +21,7 @@ pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
     (projection * view).to_cols_array_2d()
 }
 
-/// Planes through corners of objects, or beside them, some by one float.
+/// Some are beside the corners by one float.
 fn planes(objects: &[Aabb], rng: &mut Rng) -> [[f32; 4]; 8] {
     let scale = [1.0, 1.0, 0.3, 1e-20, 1e18, 1e30, 1e-38][rng.below(7)];
     let is_lattice = rng.below(2) == 0;

@@ -63,7 +63,7 @@ pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     [(true, false, false), (false, true, true)].contains(&choice)
 }
 
-/// Returns a random descriptor. Its scheme and ray mode alternate with `number`.
+/// Scheme and ray mode alternate with `number`.
 pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);
     let rng = &mut rng;

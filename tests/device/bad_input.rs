@@ -1,5 +1,3 @@
-//! Invalid objects, rays and queries, one fault at a time, compared with the CPU engine and brute force.
-
 mod queries;
 
 use crate::common::steps::{

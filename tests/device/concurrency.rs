@@ -1,5 +1,3 @@
-//! Several broad phases on one device: recorded in turn, used on threads, and dropped.
-
 use std::io::Write;
 use std::sync::mpsc;
 use std::sync::mpsc::RecvTimeoutError;

@@ -24,7 +24,6 @@ impl Exact {
 
     const ZERO: Self = Self([0; 32]);
 
-    /// Adds `a * b * 2^power`.
     fn add(&mut self, a: f32, b: f32, power: i32) {
         let split = |value: f32| {
             let bits = value.abs().to_bits();

@@ -1,5 +1,3 @@
-//! Lines of boxes, pairs and cells, checked as vertices and as pixels.
-
 use std::collections::BTreeSet;
 
 use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};

@@ -1,5 +1,3 @@
-//! Counts that only the device knows: workgroups of indirect dispatches, and numbers of objects, rays and queries.
-
 use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, read, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};

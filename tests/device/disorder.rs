@@ -1,4 +1,4 @@
-//! Encoders dropped or submitted out of order. Each result must be that of its own step, or an error.
+//! Encoders dropped or submitted out of order. A result must be its own step's, or an error.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;

@@ -61,7 +61,7 @@ enum Engine {
     Whole(Box<BroadPhase>),
 }
 
-/// Scheme and properties that select pipelines. The last is true for a device of its own.
+/// The last property is true for a device of its own.
 type Kind = (Discriminant<Scheme>, [bool; 5]);
 
 fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {

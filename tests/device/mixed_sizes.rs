@@ -1,4 +1,4 @@
-//! Scenes with a few boxes far larger than the rest. Pairs equal brute force, in the order of the reference passes.
+//! A few boxes far larger than the rest. Pairs are in the order of the reference passes.
 
 use crate::agreement::{Expected, check};
 use crate::common::steps::{broad_phase, read, submit, whole};

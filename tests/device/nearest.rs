@@ -1,5 +1,3 @@
-//! Nearest objects compared with brute force, and limits on box tests.
-
 use crate::common::pool::pooled;
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::cpu;

@@ -100,7 +100,7 @@ fn encode<T>(device: &wgpu::Device, queue: &wgpu::Queue, record: impl FnOnce(&mu
     recorded
 }
 
-/// Uploads the set and compares all slots on the device. Returns the number of uploaded bytes.
+/// Compares all slots on the device. Returns the uploaded bytes.
 fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u64 {
     let (buffer, count) = encode(device, queue, |encoder| {
         match set.upload(device, encoder).unwrap().objects {

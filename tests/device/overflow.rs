@@ -1,5 +1,3 @@
-//! Every overflow of outputs, rounds or memory is reported.
-
 use crate::common::pool::opened;
 use crate::common::steps::{self, broad_phase, sorted};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full, uniform};

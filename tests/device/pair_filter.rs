@@ -1,5 +1,3 @@
-//! Pairs excluded by lists and WGSL functions, compared with the CPU engine and brute force.
-
 mod refusals;
 
 use std::collections::BTreeSet;
@@ -25,7 +23,6 @@ const BITS: &str = "
 alias admits_place = u32;
 const admits_bits: u32 = 32u;
 
-// A word's bit.
 fn admits_place_of(place: admits_place) -> bool {
     return ((pair_data(place / admits_bits) >> (place % admits_bits)) & 1u) == 1u;
 }

@@ -1,5 +1,3 @@
-//! Pairs tracked on the host through overflow, dropped encoders and disorder.
-
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::brute_force;
@@ -38,7 +36,7 @@ fn poll(adapter: &TestAdapter) {
     polled.expect("a device that answers");
 }
 
-/// Applies changes to `known`. No pair may begin or end twice.
+/// No pair may begin or end twice.
 fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
     assert!(changes.begun.is_sorted() && changes.ended.is_sorted(), "{what}");
     for event in changes.ended {

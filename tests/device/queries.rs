@@ -1,5 +1,3 @@
-//! Queries compared with the CPU engine and brute force.
-
 use crate::common::answers::lists;
 use crate::common::pool::pooled;
 use crate::common::steps::check_lists;

@@ -1,5 +1,3 @@
-//! Dimensions, margin and worlds, compared with brute force.
-
 use crate::agreement::{Expected, check};
 use crate::common::pool::opened;
 use crate::common::{Rng, adapters, random_scene, rods, uniform};

@@ -1,5 +1,3 @@
-//! Whole steps compared with the CPU engine and brute force.
-
 use crate::common::pool::opened;
 use crate::common::steps::{self, SCHEMES, broad_phase, by_object, hits_by_ray, sorted};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, power_law, random_scene, sweep, uniform};

@@ -1,5 +1,3 @@
-//! User shaders over a step's table find what the step finds, bit for bit.
-
 mod texts;
 
 use crate::common::steps::{

@@ -6,7 +6,6 @@ use gpu_broad_phase::internals::reference::draw::{draw_boxes, draw_cells, draw_p
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{LineVertex, RayCell};
 
-/// True if positions differ by rounding only.
 pub fn is_near(a: &LineVertex, b: &LineVertex) -> bool {
     let near = |a: f32, b: f32| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
     std::iter::zip(a.position, b.position).all(|(a, b)| near(a, b))

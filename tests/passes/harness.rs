@@ -270,9 +270,7 @@ impl Bench {
     }
 }
 
-/// Rays or queries through one table, of moving or of static objects.
 pub struct Walk {
-    /// Number of rays, queries or querying objects.
     pub asking: usize,
     pub params: Box<dyn Fn(Params) -> Params>,
     pub inputs: Vec<(&'static str, Vec<u8>)>,
@@ -447,7 +445,7 @@ impl Output {
         self.check("counters", &expected);
     }
 
-    /// Compares the counters of queries. In crowded scenes, a round that ends within a cluster changes the box tests.
+    /// In crowded scenes, a round that ends within a cluster changes the box tests.
     pub fn check_query_rounds(&self, expected: &[u32], rounds: Rounds, is_crowded: bool) {
         let mut expected = expected.to_vec();
         if is_crowded {
@@ -482,12 +480,12 @@ impl Output {
         assert!(rest.iter().all(|&byte| byte == POISON), "{}: {name}", self.what);
     }
 
-    /// Compares counters. Box tests of rays are approximate, since rounding affects the visited cells.
+    /// Box tests of rays are approximate, since rounding affects the visited cells.
     pub fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
         self.check_about(before, expected, RAY_CANDIDATES);
     }
 
-    /// Compares counters. Rounded distances affect box tests, and these the rounds.
+    /// Rounded distances affect box tests, and these the rounds.
     pub fn check_nearest_counters(&self, before: &[u32], expected: &[u32]) {
         let mut expected = expected.to_vec();
         expected[ROUNDS_NEEDED] = self.counter(ROUNDS_NEEDED);

@@ -60,7 +60,6 @@ pub fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<
     [objects].into_iter().chain(exclusions).collect()
 }
 
-/// Returns every third pair, some twice, and rows that are no pairs.
 pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
     let mut list = Vec::new();
     for &Pair { a, b } in pairs.iter().step_by(3) {
@@ -240,7 +239,6 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
         ])
     };
     let all_chunks = counts.iter().map(|&count| chunks(&params, count)).sum();
-    // Without chunks, with too few, and with enough.
     let mut caches = vec![(0, slots)];
     if !uniform_scheme && !keeps_bits && bench.stores_in_loop {
         caches.extend([all_chunks / 2, all_chunks].map(|chunks| (chunks, Vec::new())));
@@ -351,7 +349,6 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
     pairs
 }
 
-/// Number of chunks that an entry with `count` partners claims, if there are enough.
 fn chunks(params: &Params, count: u32) -> u32 {
     match count > params.cached_partners {
         true => (count - params.cached_partners + 1).div_ceil(CHUNK_PARTNERS),

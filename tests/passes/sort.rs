@@ -45,7 +45,6 @@ struct Case<'a> {
     values: &'a [u32],
 }
 
-/// Invocations per workgroup of the serial passes.
 const SERIAL_TILES: u32 = 8;
 
 impl Case<'_> {

@@ -21,7 +21,6 @@ use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Rays, Scheme, Source};
 
-/// Checks all passes of a scene. Returns its number of entries.
 pub fn check_scene(
     bench: &mut Bench,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -31,7 +30,6 @@ pub fn check_scene(
     check_parts(bench, descriptor, scene, 0, overrides)
 }
 
-/// As [`check_scene`], with the first `static_count` objects static.
 pub fn check_parts(
     bench: &mut Bench,
     descriptor: &BroadPhaseDescriptor<'_>,

@@ -104,7 +104,6 @@ impl<'a> BruteForce<'a> {
 /// Integers in the order of the coordinates, then an unused word.
 fn corner([x, y, z]: [f32; 3]) -> [i32; 4] {
     let key = |value: f32| {
-        // −0 becomes +0.
         let bits = (value + 0.0).to_bits() as i32;
         if bits < 0 { bits ^ i32::MAX } else { bits }
     };

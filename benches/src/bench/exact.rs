@@ -60,7 +60,6 @@ mod tests {
             .chunks_exact(7)
             .map(|row| Ray::new([row[0], row[1], row[2]], [row[3], row[4], row[5]], row[6]))
             .collect();
-        // Some rays run along axes or start on faces of boxes.
         for (index, ray) in rays.iter_mut().enumerate().step_by(3) {
             ray.direction[index / 3 % 3] = 0.0;
             ray.origin[0] = objects[index].max[0];

@@ -44,7 +44,6 @@ pub fn note_work() {
     WORKED.set(Some(Instant::now()));
 }
 
-/// Part of a step that is timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Variant {
     /// From boxes in CPU memory to results in GPU memory.

@@ -99,7 +99,7 @@ impl Sorted {
         }
     }
 
-    /// Entries of cells `from` to `to` inclusive along x; empty outside the grid.
+    /// Entries of cells `from` to `to` inclusive; empty outside the grid.
     fn row(&self, [from, to]: [usize; 2], y: usize, z: usize) -> std::ops::Range<usize> {
         let [width, height, depth] = self.cells.size;
         if y >= height || z >= depth {

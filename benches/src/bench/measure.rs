@@ -18,7 +18,6 @@ pub enum Question {
     Pairs,
     ClosestHits,
     AllHits,
-    /// Boxes within a radius.
     Within,
     /// Distances of the nearest boxes.
     Nearest,
@@ -220,7 +219,7 @@ fn disagreements(rows: &[Row]) -> Vec<Fault> {
     faults
 }
 
-/// A pool of one thread, and one of all threads of the machine.
+/// A pool of one thread, and one of all threads.
 pub fn pools() -> Result<Vec<Arc<ThreadPool>>> {
     let all = std::thread::available_parallelism().map_or(1, usize::from);
     let mut counts = vec![1, all];

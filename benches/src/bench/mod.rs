@@ -86,7 +86,6 @@ impl Options {
 
 type Contestants<'a> = Vec<Box<dyn Contestant + 'a>>;
 
-/// Returns a function from a place in lists to the list's index.
 fn list_of(offsets: &[u32]) -> impl Fn(usize) -> u32 {
     |place| offsets.partition_point(|&first| first as usize <= place) as u32 - 1
 }

@@ -33,11 +33,11 @@ const HOST_BYTES: u64 = 400;
 pub struct ReportOptions {
     /// Scene sizes in boxes. If empty: [`COUNTS`], and 10,000,000 on a hardware GPU.
     pub counts: Vec<u32>,
-    /// Number of rays. `None` selects it by the kind of adapter.
+    /// `None` selects it by the kind of adapter.
     pub rays: Option<u32>,
     pub runs: u32,
     pub seed: u64,
-    /// Approximate duration. Scenes that do not fit are left out.
+    /// Approximate. Scenes that do not fit are left out.
     pub budget: Duration,
 }
 

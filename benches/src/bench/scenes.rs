@@ -73,14 +73,12 @@ impl Scene {
     }
 }
 
-/// Queries around the origins of rays.
 pub struct Spheres {
     pub within: Vec<Query>,
     /// Without a radius.
     pub nearest: Vec<Query>,
 }
 
-/// Nearest boxes per query.
 pub const NEAREST: u32 = 8;
 
 impl Spheres {

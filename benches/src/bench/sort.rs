@@ -14,7 +14,6 @@ use super::gpu::{self, upload};
 use super::measure::{Contestant, Question};
 use super::traffic::Traffic;
 
-/// Keys and values of a step, from the reference passes.
 pub struct Keys<'a> {
     boxes: &'a [Aabb],
     unsorted: Vec<[u32; 2]>,

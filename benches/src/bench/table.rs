@@ -16,7 +16,6 @@ pub struct Block {
     pub objects: usize,
     pub rays: usize,
     pub rows: Vec<Row>,
-    /// Cost of a step with exactly sized buffers.
     pub exact: Option<Exact>,
     pub sorted: Option<KeyCounts>,
     pub traffic: Option<Traffic>,

@@ -131,7 +131,7 @@ pub fn lattice(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     values
 }
 
-/// Moves `value` by one ulp down or up, or not at all. Some zeros become −0.
+/// Some zeros become −0.
 pub fn nudge(value: f32, random: &mut Random) -> f32 {
     match random.below(6) {
         0 => value.next_down(),

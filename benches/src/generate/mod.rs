@@ -58,7 +58,6 @@ pub fn vector(coordinates: &[f32]) -> [f32; 3] {
     std::array::from_fn(|axis| coordinates.get(axis).copied().unwrap_or(0.0))
 }
 
-/// Fails if `count` rows of `columns` numbers exceed memory.
 pub fn check_room(count: u32, columns: usize) -> Result<()> {
     let values = (count as usize).checked_mul(columns);
     let fits = |values| Vec::<f32>::new().try_reserve_exact(values).is_ok();

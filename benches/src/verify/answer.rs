@@ -8,7 +8,6 @@ pub struct Answer {
     pub pairs: Vec<Pair>,
     closest: Vec<(u32, u32)>,
     all: Vec<(u32, u32, u32)>,
-    /// Hit flag per ray, with `RayMode::Any`.
     any: Vec<u32>,
 }
 

@@ -146,7 +146,6 @@ fn rows(result: &StepResult) -> u64 {
     (result.pairs.len() + hits + result.query_objects.len() + result.query_nearest.len()) as u64
 }
 
-/// Descriptor of a step that answers the queries of the set.
 fn of_set<'a>(descriptor: &BroadPhaseDescriptor<'a>, features: &Features) -> BroadPhaseDescriptor<'a> {
     let ray_mode = features.set.as_ref().map(|set| set.ray_mode);
     BroadPhaseDescriptor {

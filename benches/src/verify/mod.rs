@@ -67,7 +67,6 @@ pub fn verified(backends: Backends) -> Vec<Verified> {
     each.collect()
 }
 
-/// Compares all engines on a seed's random scene.
 pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Result<Vec<String>> {
     let random = scenes::random(seed, largest);
     let case = Case {

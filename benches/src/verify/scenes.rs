@@ -16,7 +16,6 @@ pub struct Scene {
     pub min_scale: f32,
 }
 
-/// Returns at most `largest` objects and `largest` rays.
 pub fn random(seed: u64, largest: u32) -> Scene {
     let random = &mut Random::new(seed);
     let boxes = count(random, largest);
@@ -56,7 +55,7 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     }
 }
 
-/// A random descriptor. Three in eight are three-dimensional without margin and worlds.
+/// Three in eight are three-dimensional without margin and worlds.
 fn variant(random: &mut Random) -> BroadPhaseDescriptor<'static> {
     let (dimensions, margin, worlds) = match random.below(8) {
         0 | 1 => (Dimensions::Two, 0.0, 1),

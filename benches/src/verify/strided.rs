@@ -88,7 +88,7 @@ impl StridedBuffer {
     }
 }
 
-/// Returns the words of a box, and replaces it by the box they encode.
+/// Replaces the box by the one that the words encode.
 fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
     let (mut first, mut second) = (boxed.min, boxed.max);
     let mut read = *boxed;

@@ -155,7 +155,7 @@ impl Defined {
     }
 }
 
-/// The box as a step compares it; `None` if it is ignored.
+/// `None` if the box is ignored.
 fn compared(descriptor: &BroadPhaseDescriptor<'_>, axes: usize, boxed: &Aabb) -> Option<Aabb> {
     let mut boxed = *boxed;
     boxed.min[axes..].fill(0.0);

@@ -40,8 +40,8 @@ impl Fraction {
     }
 }
 
-/// Returns the parameter at which the ray enters the box, and `true` if it hits. `slack` enlarges the box and the far
-/// parameter by a part in 2^20.
+/// Returns the parameter of entry, and true if the ray hits. `slack` enlarges the box and the far parameter by a part
+/// in 2^20.
 pub fn enter(axes: usize, margin: f32, ray: &SweptRay, object: &Aabb, slack: bool) -> (f64, bool) {
     let mut near = Fraction(whole(ray.t_min.max(0.0)), ONE);
     let mut far = (ray.ray.t_max < f32::INFINITY).then(|| Fraction(whole(ray.ray.t_max), ONE));

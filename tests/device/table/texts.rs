@@ -1,4 +1,4 @@
-/// Writes `SLOTS` words per query: number of results, then the objects.
+/// Writes the number of results, then the objects.
 pub const QUERIES: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> lists: array<u32>;
@@ -133,7 +133,6 @@ pub const RAYS: &str = "
         }
     }";
 
-/// Rays through both tables in one dispatch, with one buffer for rays and hits.
 pub const RAYS_OF_BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> told: array<u32>;
 
@@ -186,8 +185,7 @@ pub const WHOLE_CASTS: &str = "
         told[out + 7u] = u32(again.is_complete);
     }";
 
-/// Queries of both tables in one dispatch and one buffer: three vectors per query, then `SLOTS` words per query for
-/// results.
+/// Three vectors per query, then `SLOTS` words per query for results.
 pub const BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 

@@ -20,7 +20,6 @@ pub fn few() -> impl Iterator<Item = (usize, Scene)> {
         .enumerate()
 }
 
-/// Fails if a pass is not run by any scene.
 pub fn check_every_pass(warps: &Arc<Warps>, thoroughly: bool, scenes: impl Iterator<Item = (usize, Scene)>) {
     let mut bench = Bench::new(warps.clone());
     suite::check_scenes(&mut bench, thoroughly, scenes);

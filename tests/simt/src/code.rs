@@ -229,7 +229,6 @@ pub fn tri(k: K, a: u32, b: u32, c: u32) -> u32 {
     }
 }
 
-/// Marks a missing register or buffer.
 pub const NONE: u32 = u32::MAX;
 
 /// The meaning of the fields depends on `k`.
@@ -272,7 +271,6 @@ pub struct Program {
     pub lines: Vec<u32>,
     pub weights: Vec<u32>,
     pub rows: u32,
-    /// Registers that hold constants, and their values.
     pub constants: Vec<(u32, u32)>,
     pub slots: u32,
     pub builtins: Vec<(BuiltIn, u32)>,
@@ -298,7 +296,6 @@ impl Program {
         file.map_or("", |(_, name)| name)
     }
 
-    /// Returns a line of the joined text as `file:line`.
     pub fn place(&self, line: u32) -> String {
         match self.files.iter().rev().find(|(first, _)| *first < line) {
             Some((first, name)) => format!("{name}:{}", line - first),

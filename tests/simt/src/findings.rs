@@ -17,16 +17,13 @@ pub enum Fault {
     /// Access past the supplied words, within their padding.
     PastEndRead,
     PastEndWrite,
-    /// Index past an array whose length is in the shader.
     IndexPastArray,
     UnwrittenWorkgroupRead,
     /// Read of a word that still holds its initial poison.
     StaleRead,
     /// Some invocations do not reach the barrier.
     DivergentBarrier,
-    /// Some invocations of the warp are inactive.
     DivergentSubgroup,
-    /// Shift by 32 bits or more.
     LongShift,
     Endless,
 }

@@ -32,14 +32,11 @@ pub enum State {
 
 pub struct Warp<const L: usize> {
     pub pc: usize,
-    /// Active lanes.
     pub mask: u64,
     pub full: u64,
     pub state: State,
     pub registers: Vec<[u32; L]>,
-    /// Saved lane masks, by branch or loop.
     pub masks: Vec<u64>,
-    /// Local invocation index of each lane.
     pub who: [u32; L],
     pub steps: u64,
     pub clocks: u64,

@@ -17,7 +17,6 @@ use crate::suite::{check_alone, check_scenes};
 
 struct Mutant {
     what: String,
-    /// File of the removed barrier, and its index there.
     barrier: Option<(String, usize)>,
     text: String,
 }
@@ -132,7 +131,6 @@ fn findings_of(pass: &'static Pass, source: &str, cases: &[Case]) -> BTreeSet<St
     all
 }
 
-/// `thoroughly` adds larger scenes.
 pub fn mutate(only: Option<&str>, thoroughly: bool) -> bool {
     let warps = Arc::new(Warps::keeping(2));
     let mut bench = Bench::new(warps.clone());

@@ -21,13 +21,11 @@ use crate::reference_checks::{check_definition, check_read_back_of_query, check_
 use crate::wgpu_backend::{DispatchLog, open};
 use crate::wild;
 
-/// Warps of `lanes` lanes, watched for faults.
 pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, DispatchLog) {
     let order = if by_chance { "by chance" } else { "in order" };
     adapter(format!("warps of {lanes}, {order}"), open(lanes, by_chance, true))
 }
 
-/// Warps of 32 lanes, in order, without fault detection.
 pub fn unwatched_device() -> (TestAdapter, DispatchLog) {
     adapter("warps of 32".to_owned(), open(32, false, false))
 }
@@ -47,7 +45,6 @@ pub fn check_all(adapter: &TestAdapter) {
     check_table_shader(adapter);
 }
 
-/// Compares random scenes with brute force and the CPU engine.
 pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
     for number in numbers {
         let descriptor = wild::descriptor(number);
@@ -168,7 +165,6 @@ fn check_pair_filter(adapter: &TestAdapter) {
     }
 }
 
-/// Pair events of an object set that grows, shrinks and moves.
 fn check_events(adapter: &TestAdapter) {
     let rng = &mut Rng(31);
     let mut gpu = broad_phase(adapter, &BroadPhaseDescriptor::default());
@@ -225,7 +221,6 @@ fn touch(mut touch: [Handle; 2]) -> [Handle; 2] {
     touch
 }
 
-/// Enough rays to be sorted, with two sort strategies.
 fn check_many_rays(adapter: &TestAdapter) {
     let rng = &mut Rng(21);
     let objects = uniform(60, rng);
@@ -267,7 +262,6 @@ fn check_many_rays(adapter: &TestAdapter) {
     }
 }
 
-/// Strided boxes and queries whose counts are in a buffer.
 fn check_rows_of_a_caller(adapter: &TestAdapter) {
     const ROW: usize = 12;
     let objects = uniform(140, &mut Rng(8));
@@ -373,7 +367,6 @@ fn check_views_and_lines(adapter: &TestAdapter) {
     }
 }
 
-/// Finds a ray's closest hit and the number of boxes around a point.
 const OWN: &str = "
 @group(0) @binding(0) var<storage, read> asked: array<vec4f>;
 @group(0) @binding(1) var<storage, read_write> found: array<vec2u>;

@@ -2,7 +2,6 @@ use crate::code::{BufferKind, K, NONE, Op, Program};
 use crate::machine::{Group, Machine, Memory};
 use crate::step::Lanes;
 
-/// Counts per operation of the program, and of the whole dispatch.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     pub warps: Vec<u64>,
@@ -23,7 +22,6 @@ pub struct Stats {
     pub workgroups: u64,
 }
 
-/// Words of a sector.
 const SECTOR: u32 = 8;
 
 /// Latencies in clocks: of a dependent instruction, then of memory accesses.

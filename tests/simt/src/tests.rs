@@ -42,7 +42,7 @@ fn subgroups_have_16_or_64_lanes() {
     }
 }
 
-/// Runs `body` on 64 words of 1, in two workgroups of 32 invocations.
+/// Runs `body` on 64 words of 1 in two workgroups.
 fn faults_of(body: &str) -> Vec<String> {
     let source = format!(
         "@group(0) @binding(0) var<storage, read_write> words: array<u32>;

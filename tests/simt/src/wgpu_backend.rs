@@ -45,7 +45,7 @@ pub struct CostedDispatch {
 }
 
 impl DispatchLog {
-    /// By pipeline label, without empty dispatches.
+    /// Omits empty dispatches.
     pub fn dispatches(&self) -> BTreeMap<String, u64> {
         lock(&self.0.counts).clone()
     }
@@ -65,7 +65,6 @@ struct Shared {
     lanes: usize,
     by_chance: bool,
     watches: bool,
-    /// Dispatches by pipeline label.
     counts: Mutex<BTreeMap<String, u64>>,
     costs: Mutex<Option<Vec<CostedDispatch>>>,
     /// Run by the next poll.

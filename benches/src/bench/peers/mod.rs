@@ -31,8 +31,7 @@ pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>
     on_pools(name, Question::Pairs, pools, |threads| make(boxes, threads))
 }
 
-/// Casts rays against a tree built beforehand. Left out: `bvh`, whose rays have no limit, and `rstar`, which has no
-/// rays.
+/// The tree is built beforehand. Left out: `bvh`, whose rays have no limit, and `rstar`, which has no rays.
 pub fn rays<'a>(name: &'static str, boxes: &'a [Aabb], rays: &'a Rays, pools: &[Arc<ThreadPool>]) -> Vec<OnCpu<'a>> {
     let widened = widened(boxes);
     let mut contestants = Vec::new();
@@ -58,7 +57,7 @@ pub fn rays<'a>(name: &'static str, boxes: &'a [Aabb], rays: &'a Rays, pools: &[
     contestants
 }
 
-/// Queries a tree built beforehand: only of `rstar`, which knows distances.
+/// The tree is built beforehand. Only `rstar` knows distances.
 pub fn queries<'a>(
     name: &'static str,
     boxes: &[Aabb],

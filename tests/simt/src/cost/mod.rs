@@ -17,7 +17,6 @@ pub use steps::Work;
 #[cfg(test)]
 pub use steps::count;
 
-/// Cost of all dispatches of a pass in one step.
 #[derive(Clone, Copy, Default)]
 pub struct Cost {
     /// Instructions of warps of 32 lanes.
@@ -147,7 +146,7 @@ impl CostedDispatch {
     }
 }
 
-/// Prints the `most` source lines of a pass with the most instructions: their share, active lanes, and L2 bytes.
+/// Prints share, active lanes and L2 bytes of the source lines with the most instructions.
 fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     let mut by_line: BTreeMap<String, [f64; 3]> = BTreeMap::new();
     for CostedDispatch { program, stats, .. } in dispatches.iter().filter(|dispatch| dispatch.pass == pass) {
@@ -168,7 +167,7 @@ fn print_lines(dispatches: &[CostedDispatch], pass: &str, most: usize) {
     }
 }
 
-/// CSV with a row per pass. Instructions and bytes are per `count`.
+/// Instructions and bytes are per `count`.
 fn pass_rows(by_pass: &[(&str, Cost)], count: f64) -> String {
     let header = "pass,instructions,lanes,sectors,l2_bytes,dram_bytes,bank_conflicts,roofline_us,latency_us\n";
     let sum = ("step", sum(by_pass));

@@ -13,13 +13,10 @@ use crate::wgpu_backend::{CostedDispatch, DispatchLog};
 
 pub enum Work {
     Pairs,
-    /// Number of rays through an existing table.
     Rays(usize, RayMode),
-    /// Number of queries with boxes of random objects.
     Queries(usize),
     /// Number of points, and of nearest objects of each.
     Nearest(usize, u32),
-    /// Objects within a radius of each object.
     Neighbors(f32),
     Views(usize),
     /// Pair events of a step in which every tenth box moved.
@@ -137,7 +134,6 @@ struct FrameLoop {
 }
 
 impl FrameLoop {
-    /// Number of pairs, after steps until the outputs fit.
     fn warm_up(&mut self, objects: &[Aabb]) -> usize {
         whole(&self.adapter, &mut self.gpu, scene(objects)).pairs.len()
     }

@@ -28,7 +28,6 @@ impl<'m> Lowerer<'m> {
         })
     }
 
-    /// True if only the last statement returns.
     pub(super) fn returns_last(block: &Block) -> bool {
         let count = block.len();
         block.iter().enumerate().all(|(at, statement)| {
