@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use anyhow::{Result, bail};
 use exact_neighbors::{Lattice, Links, Refused, Spaces, distance};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, LocalOrigin, Scene, SelfQuery, Source};
-use rayon::iter::{IndexedParallelIterator, IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::Status;
 use crate::args::NeighborsArgs;
@@ -120,26 +120,24 @@ const MOST_CELLS: u64 = 1 << 36;
 /// Returns false for points to ignore. The reader has warned of those that are not finite.
 fn valid(args: &NeighborsArgs, points: &Points, lattice: &Lattice) -> Vec<bool> {
     let is_finite = |point: &[f64; 3]| point.iter().all(|value| value.is_finite());
-    let is_far = |point: &[f64; 3]| {
-        !lattice
+    let is_near = |point: &[f64; 3]| {
+        lattice
             .scaled(*point)
             .iter()
             .all(|cells| cells.abs() < MOST_CELLS as f64)
     };
-    let is_lost = |point: &[f64; 3]| is_finite(point) && is_far(point);
     let positions = &points.positions;
-    if let Some(row) = positions.par_iter().position_first(is_lost) {
-        let count = positions[row..].iter().filter(|point| is_lost(point)).count();
-        let all = positions.len();
+    let is_valid = |point| is_finite(point) && is_near(point);
+    let valid: Vec<_> = positions.par_iter().map(is_valid).collect();
+    let mut lost = (0..positions.len()).filter(|&row| !valid[row] && is_finite(&positions[row]));
+    if let Some(row) = lost.next() {
+        let (count, all) = (lost.count() + 1, positions.len());
         input::warn(
             &args.points,
             format!("ignored {count} of {all} points, the first in row {row}: it is 2^36 or more periods away"),
         );
     }
-    positions
-        .par_iter()
-        .map(|point| is_finite(point) && !is_far(point))
-        .collect()
+    valid
 }
 
 pub struct Space<'a> {
@@ -331,7 +329,7 @@ fn pair_step(space: &Space<'_>, radius: f64, step: &mut Step<'_>, output: &mut O
         Row {
             points: [original(row), original(other as usize)],
             distance: distance(offset),
-            shift: shift.map(|cells| cells as f64),
+            shift,
         }
     });
     output.write(step, links.count(), rows)?;

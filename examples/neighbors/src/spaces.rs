@@ -130,8 +130,8 @@ pub struct Spaces<'a> {
     /// One per world, or one for all.
     lattices: &'a [Lattice],
     radius: f64,
-    /// Shifts into the cell. Empty without periods.
-    homes: Vec<[i64; 3]>,
+    /// Shifts into the cell, whole numbers. Empty without periods.
+    homes: Vec<Vector>,
     images: Vec<Image>,
     /// One per world.
     frames: Vec<Frame>,
@@ -183,8 +183,12 @@ impl<'a> Spaces<'a> {
         &self.lattices[if self.lattices.len() == 1 { 0 } else { self.world(row) }]
     }
 
-    fn home(&self, row: usize) -> [i64; 3] {
-        if self.homes.is_empty() { [0; 3] } else { self.homes[row] }
+    fn home(&self, row: usize) -> Vector {
+        if self.homes.is_empty() {
+            [0.0; 3]
+        } else {
+            self.homes[row]
+        }
     }
 
     /// Coordinates in cells, and the largest sum of their terms' magnitudes, which bounds rounding.
@@ -201,11 +205,12 @@ impl<'a> Spaces<'a> {
         let (mut position, mut error) = (point, [0.0; 3]);
         if !self.homes.is_empty() {
             let home = self.homes[row];
+            let shift: Vector = std::array::from_fn(|axis| home[axis] + f64::from(by[axis]));
             let vectors = &self.lattice(row).vectors;
             for axis in 0..3 {
                 let mut size = 0.0;
                 for of in 0..3 {
-                    let step = (home[of] + i64::from(by[of])) as f64 * vectors[of][axis];
+                    let step = shift[of] * vectors[of][axis];
                     position[axis] += step;
                     size += step.abs();
                 }
@@ -223,7 +228,7 @@ impl<'a> Spaces<'a> {
         match rows().find_first(|&row| self.scaled(row).0.iter().any(is_far)) {
             Some(row) => Err(Refused::Far(row)),
             None => {
-                let home = |row| self.scaled(row).0.map(|cells| -cells.floor() as i64);
+                let home = |row| self.scaled(row).0.map(|cells| 0.0 - cells.floor());
                 self.homes = rows().map(home).collect();
                 Ok(())
             }
@@ -237,7 +242,7 @@ impl<'a> Spaces<'a> {
             let home = self.home(row);
             let (mut scaled, size) = self.scaled(row);
             for axis in 0..3 {
-                scaled[axis] += home[axis] as f64;
+                scaled[axis] += home[axis];
             }
             let (position, _) = self.moved(row, [0; 3]);
             extents[self.world(row)].add(&Extent {
@@ -264,7 +269,7 @@ impl<'a> Spaces<'a> {
         let extent = &extents[self.world(row)];
         let (scaled, home) = (self.scaled(row).0, self.home(row));
         std::array::from_fn(|axis| {
-            let at = scaled[axis] + home[axis] as f64;
+            let at = scaled[axis] + home[axis];
             let rounding = 1e-9 + 16.0 * f64::EPSILON * extent.size;
             let reach = self.radius * self.lattice(row).density[axis] * (1.0 + 1e-9) + rounding;
             let [first, last] = [extent.low[axis] - reach - at, extent.high[axis] + reach - at];
@@ -468,27 +473,27 @@ impl<'a> Spaces<'a> {
         u64::from(other) << 32 | u64::from(low)
     }
 
-    /// Neighbour, shift in cells, and offset.
+    /// Neighbour, shift in whole cells, and offset.
     #[inline(always)]
-    pub fn follow(&self, row: usize, link: u64) -> (u32, [i64; 3], Vector) {
+    pub fn follow(&self, row: usize, link: u64) -> (u32, Vector, Vector) {
         let (other, low) = ((link >> 32) as u32, link as u32);
         let [from, to] = [row, other as usize].map(|row| self.points[row]);
         let mut offset: Vector = std::array::from_fn(|axis| to[axis] - from[axis]);
         if self.homes.is_empty() {
-            return (other, [0; 3], offset);
+            return (other, [0.0; 3], offset);
         }
         let [home, away] = [row, other as usize].map(|row| self.homes[row]);
-        let mut shift = std::array::from_fn(|axis| away[axis] - home[axis]);
+        let mut shift: Vector = std::array::from_fn(|axis| away[axis] - home[axis]);
         if low != DIRECT {
-            let by = self.images[low.abs_diff(DIRECT) as usize - 1].shift.map(i64::from);
+            let by = self.images[low.abs_diff(DIRECT) as usize - 1].shift;
             for axis in 0..3 {
-                shift[axis] += if low > DIRECT { by[axis] } else { -by[axis] };
+                shift[axis] += f64::from(if low > DIRECT { by[axis] } else { -by[axis] });
             }
         }
-        if shift != [0; 3] {
+        if shift != [0.0; 3] {
             let vectors = &self.lattice(row).vectors;
             for axis in 0..3 {
-                let by = |of: usize| shift[of] as f64 * vectors[of][axis];
+                let by = |of: usize| shift[of] * vectors[of][axis];
                 offset[axis] += by(0) + by(1) + by(2);
             }
         }

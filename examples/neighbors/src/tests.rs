@@ -34,7 +34,7 @@ fn pairs(spaces: &Spaces<'_>) -> Vec<Pair> {
 }
 
 /// Neighbours and shifts, after checking that few pairs had to be tested in f64.
-fn near(points: &[Vector], worlds: Option<&[u32]>, lattice: Lattice, radius: f64) -> Vec<(u32, u32, [i64; 3])> {
+fn near(points: &[Vector], worlds: Option<&[u32]>, lattice: Lattice, radius: f64) -> Vec<(u32, u32, Vector)> {
     let lattices = [lattice];
     let spaces = Spaces::new(points, worlds, &lattices, radius, 1 << 36).ok().unwrap();
     let is_near = |offset| distance(offset) <= radius;
@@ -58,13 +58,13 @@ fn near(points: &[Vector], worlds: Option<&[u32]>, lattice: Lattice, radius: f64
     .collect()
 }
 
-fn expected(points: &[Vector], worlds: Option<&[u32]>, radius: f64) -> Vec<(u32, u32, [i64; 3])> {
+fn expected(points: &[Vector], worlds: Option<&[u32]>, radius: f64) -> Vec<(u32, u32, Vector)> {
     let mut rows = Vec::new();
     for (a, from) in points.iter().enumerate() {
         for (b, to) in points.iter().enumerate().skip(a + 1) {
             let offset = std::array::from_fn(|axis| to[axis] - from[axis]);
             if distance(offset) <= radius && worlds.is_none_or(|worlds| worlds[a] == worlds[b]) {
-                rows.push((a as u32, b as u32, [0; 3]));
+                rows.push((a as u32, b as u32, [0.0; 3]));
             }
         }
     }
@@ -124,7 +124,7 @@ fn periods_and_a_stray_on_the_open_axis() {
     let mut points = random.cloud(1000, 8.0);
     let lattice = Lattice::new([[8.0, 0.0, 0.0], [1.0, 8.0, 0.0], [0.0; 3]]).unwrap();
     let alone = near(&points, None, lattice, 0.7);
-    assert!(alone.iter().any(|(_, _, shift)| *shift != [0; 3]));
+    assert!(alone.iter().any(|(_, _, shift)| *shift != [0.0; 3]));
     // Shifts of 2^33 cells have a place, too.
     let far = 8.0 * (1_u64 << 33) as f64;
     points.extend([[1.0, 2.0, -3.4e38], [1.2, 2.0 + 8.0, -3.4e38], [far + 1.0, 2.0, 90.0]]);
