@@ -132,13 +132,13 @@ impl Objects {
 
     fn sample(&self, given: &Given) -> Vec<Bounds> {
         let statics = given.statics.len();
-        let object = |slot: usize| match slot < statics {
-            true => (self.set.static_slots()[slot], given.statics[slot]),
-            false => (self.set.slots()[slot - statics], given.moving[slot - statics]),
-        };
-        let objects = origins::sample(statics + given.moving.len()).map(object);
-        let is_object = |(aabb, _): &(Aabb, Bounds)| aabb.owner & Aabb::EXCLUDED == 0;
-        objects.filter(is_object).map(|(_, bounds)| bounds).collect()
+        origins::sample_objects(statics + given.moving.len(), |slot| {
+            let (aabb, bounds) = match slot < statics {
+                true => (&self.set.static_slots()[slot], given.statics[slot]),
+                false => (&self.set.slots()[slot - statics], given.moving[slot - statics]),
+            };
+            (aabb.owner & Aabb::EXCLUDED == 0).then_some(bounds)
+        })
     }
 
     /// Measures all boxes from another origin if that of the last step no longer serves.

@@ -23,6 +23,15 @@ pub fn sample(rows: usize) -> impl Iterator<Item = usize> {
     })
 }
 
+/// Sample of the boxes of objects, by a function that returns `None` for slots without one.
+pub fn sample_objects(slots: usize, object: impl Fn(usize) -> Option<Bounds>) -> Vec<Bounds> {
+    let seen: Vec<_> = sample(slots).filter_map(&object).collect();
+    match seen.len() < slots.min(SAMPLE) / 4 {
+        true => (0..slots).filter_map(object).take(SAMPLE).collect(),
+        false => seen,
+    }
+}
+
 /// True if float32 holds all numbers of valid boxes.
 fn are_exact(boxes: &[Bounds]) -> bool {
     let is_exact = |[min, max]: &Bounds| {
@@ -105,9 +114,9 @@ pub fn bounds(aabb: &Aabb) -> Bounds {
 /// the boxes, because another origin means another table.
 pub fn for_questions(boxes: &[Aabb]) -> LocalOrigin {
     let zero = LocalOrigin::default();
-    let is_object = |aabb: &&Aabb| aabb.owner & Aabb::EXCLUDED == 0;
-    let seen = || sample(boxes.len()).map(|row| &boxes[row]).filter(is_object).map(bounds);
-    let origin = LocalOrigin::for_boxes(seen(), None);
+    let object = |row: usize| (boxes[row].owner & Aabb::EXCLUDED == 0).then(|| bounds(&boxes[row]));
+    let seen = sample_objects(boxes.len(), object);
+    let origin = LocalOrigin::for_boxes(seen.iter().copied(), None);
     if origin == zero {
         return zero;
     }
@@ -122,7 +131,7 @@ pub fn for_questions(boxes: &[Aabb]) -> LocalOrigin {
         }
         [min, max]
     };
-    match zero.coarse_step(seen().map(sized)) {
+    match zero.coarse_step(seen.into_iter().map(sized)) {
         Some(_) => origin,
         None => zero,
     }

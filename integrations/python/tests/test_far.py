@@ -414,6 +414,25 @@ def test_a_set_far_away(backend: str) -> None:
     assert objects.boxes().dtype == np.float32
 
 
+def test_a_set_with_many_free_slots(backend: str) -> None:
+    mine = BroadPhase(backend=backend)
+    objects = ObjectSet()
+    gone = objects.insert(np.zeros((3000, 6)))
+    last = objects.insert(utm_boxes(2, 0.1))
+    objects.remove(gone)
+    assert objects.boxes().dtype == np.float64
+    assert len(mine.step(objects)) == 1
+    assert mine.stats()["origin"][1] > 4e6
+    # An exact set, and rays that are not.
+    objects.remove(last)
+    handles = objects.insert(np.float32([[500_000, 4_500_000, 0, 500_000.5, 4_500_000.5, 1]]))
+    mine.step(objects)
+    assert mine.stats()["origin"] == (0.0, 0.0, 0.0)
+    starts = UTM + [[0.1, 0.6, 5.0], [0.1, 0.4, 5.0]]
+    assert mine.rays(starts, [0, 0, -1.0]).objects.tolist() == [-1, *objects.objects_of(handles)]
+    assert mine.stats()["origin"][1] > 4e6
+
+
 def test_the_first_number_that_is_not_exact_moves_a_set(backend: str) -> None:
     mine = BroadPhase(backend=backend, dimensions=2)
     objects = ObjectSet(dimensions=2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -174,7 +174,7 @@ class ObjectSet:
         outward.
         """
         boxes = self._table.all()[1]
-        return boxes if self._dimensions == 3 else np.ascontiguousarray(boxes[:, [0, 1, 3, 4]])
+        return boxes if self._dimensions == 3 else cast(arrays.Floats, np.ascontiguousarray(boxes[:, [0, 1, 3, 4]]))
 
 
 def _handles(given: npt.ArrayLike) -> npt.NDArray[np.uint64]:
