@@ -46,6 +46,8 @@ pub struct Finder {
     scheme: Choice,
     counters: Counters,
     taken: Duration,
+    /// Time of a table built again, which counts for the call that needed it.
+    rebuilt: Duration,
     /// True if the caller may query the table.
     pub has_table: bool,
 }
@@ -201,6 +203,7 @@ impl Engine {
                     scheme: choice,
                     counters: Counters::default(),
                     taken: Duration::ZERO,
+                    rebuilt: Duration::ZERO,
                     has_table: false,
                 },
                 last: LastStep::default(),
@@ -324,6 +327,7 @@ impl Finder {
         let counters = self.counters;
         self.step(&descriptor, scene, None)?;
         self.counters = counters;
+        self.rebuilt = self.taken;
         Ok(())
     }
 
@@ -346,8 +350,9 @@ impl Finder {
             return Err(errors::no_step());
         }
         let began = Instant::now();
+        let rebuilt = std::mem::take(&mut self.rebuilt);
         let result = block_on(self.broad_phase.query(input)).map_err(errors::raised)?;
-        self.taken = began.elapsed();
+        self.taken = rebuilt + began.elapsed();
         Ok(result)
     }
 }

@@ -127,7 +127,7 @@ pub fn for_questions(boxes: &[Aabb]) -> LocalOrigin {
             let reach = (0..3)
                 .map(|axis| (min[axis] - origin.position[axis]).abs())
                 .fold(0.0, f64::max);
-            max[0] += reach / 1024.0;
+            max[0] = (max[0] + reach / 1024.0).next_up();
         }
         [min, max]
     };

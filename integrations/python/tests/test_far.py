@@ -306,6 +306,9 @@ def test_rays_near_large_boxes_build_no_other_table(backend: str) -> None:
     mine.step(boxes)
     assert mine.rays([[1000.1, 1000.1, 1009.1]], [[0, 0, -1.0]]).objects.tolist() == [0]
     assert mine.stats()["origin"] == (0.0, 0.0, 0.0)
+    mine.step(np.float32(UTM[None]))
+    near = mine.query(points=UTM[None] + [0.1, 0, 0], k=1)
+    np.testing.assert_allclose(near.distances, [[0.1]], atol=1e-6)
     # Points have no size: the distance between them counts.
     mine.step(np.float32(UTM + np.arange(9).reshape(3, 3)))
     assert mine.query(points=[UTM + [3.1, 4.2, 5.3]], k=1).objects.tolist() == [[1]]

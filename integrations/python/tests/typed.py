@@ -27,6 +27,7 @@ assert_type(neighbor_list("ij", a=copper, cutoff={("C", 1): 2}), tuple[npt.NDArr
 assert_type(broad_phase.why(0, 0), str)
 objects = gbp.ObjectSet()
 assert_type(objects.insert([[0, 0, 0, 1, 1, 1]]), npt.NDArray[np.uint64])
+assert_type(objects.boxes(), npt.NDArray[np.float32] | npt.NDArray[np.float64])
 assert_type(broad_phase.step(objects).began, npt.NDArray[np.uint64] | None)
 assert_type(gbp.collision_candidates([[0, 0]], None, None, None).edges_vertices, npt.NDArray[np.int64])
 assert_type(gbp.heatmap([[0, 0, 1, 1]]).counts, npt.NDArray[np.int64])

@@ -253,7 +253,7 @@ class BroadPhase:
             world_pairs = np.array([len(found)]) if world_count == 1 else of_worlds[:world_count]
         return StepResult(found, counts, world_pairs)
 
-    def _warn(self, coarse: tuple[float, float] | None) -> None:
+    def _warn(self, coarse: list[float] | None) -> None:
         """Warns of coarse rounding, but not again for each frame that has it."""
         if coarse is not None and not self._is_coarse:
             step, side = coarse
