@@ -1,14 +1,12 @@
-//! Takes a RenderDoc capture of one step. In the event browser, each stage is a labelled group, and each buffer is
-//! named.
+//! Takes a RenderDoc capture of one step. In the event browser, each stage is a labelled group, each buffer named.
 //!
 //! ```sh
 //! cargo run --example capture -- [--output DIR]
 //! ```
 //!
-//! RenderDoc must be loaded before the device is created, so the example restarts itself with `renderdoccmd capture`.
-//! Debian and Ubuntu have the package `renderdoccmd`; on Windows, put RenderDoc's folder on the PATH. Do not use
-//! `--release`, because wgpu looks for RenderDoc only with debug assertions. `--step` only runs the step, for launching
-//! from RenderDoc's window.
+//! RenderDoc must be loaded before the device is created, so the example restarts itself with `renderdoccmd capture`
+//! (package `renderdoccmd` of Debian and Ubuntu; on Windows, put RenderDoc's folder on the PATH). Do not use `--release`:
+//! wgpu looks for RenderDoc only with debug assertions. `--step` only runs the step, for RenderDoc's window.
 //!
 //! To capture a frame of your renderer, use the two capture calls in `step` of `capture.rs`.
 

@@ -1,6 +1,6 @@
 //! A frame loop without a window: moving and static objects, a narrow phase over the pairs, begin and end events on the
-//! host, rays through a query set, and growing outputs. Each frame is one encoder, and no call waits. If an encoder is
-//! dropped, later frames recover. The last frame is compared with the CPU.
+//! host, rays through a query set, and growing outputs. Each frame is one encoder, and no call waits. Later frames
+//! recover from a dropped encoder. The last one is compared with the CPU.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -33,7 +33,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 struct Random(u32);
 
 impl Random {
-    /// Returns a pseudorandom number between -1 and 1.
     fn next(&mut self) -> f32 {
         self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (self.0 >> 8) as f32 / (1 << 23) as f32 - 1.0
@@ -296,7 +295,6 @@ impl World {
         self.receive(FRAMES)
     }
 
-    /// Compares the last frame's pairs and hits with the CPU engine.
     fn check(&self) -> Result<(), Box<dyn Error>> {
         let frame = FRAMES - 1;
         let rays = rays(frame);

@@ -1,5 +1,5 @@
-//! A narrow phase on the GPU. An indirect dispatch tests the spheres of each pair of boxes for contact. The host never
-//! needs the number of pairs. It reads the contacts once at the end, to check and draw them.
+//! A narrow phase on the GPU. An indirect dispatch tests the spheres of each pair of boxes for contact, so the host never
+//! needs the number of pairs. It reads the contacts at the end, to check and draw them.
 //!
 //! ```sh
 //! cargo run --release --example narrow_phase -- [--output DIR]
@@ -50,7 +50,6 @@ impl Sphere {
         Aabb::new(low, high)
     }
 
-    /// Computes [`Contact::depth`] on the CPU.
     fn depth(&self, other: &Self) -> f32 {
         let squares: f32 = (0..3)
             .map(|axis| (other.center[axis] - self.center[axis]).powi(2))
@@ -188,7 +187,6 @@ fn storage(device: &wgpu::Device, label: &str, size: u64) -> wgpu::Buffer {
     })
 }
 
-/// Reads the first `rows` rows of `buffer`.
 fn download<T: bytemuck::Pod>(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
@@ -212,7 +210,7 @@ fn download<T: bytemuck::Pod>(
     Ok(rows)
 }
 
-/// Draws a slice through the middle of the cube. Spheres darken towards their rim, and touching spheres are coloured.
+/// A slice through the middle of the cube. Spheres darken towards their rim; touching ones are coloured.
 fn draw(path: &Path, spheres: &[Sphere], pairs: &[Pair], contacts: &[Contact]) -> Result<(), Box<dyn Error>> {
     let mut touches = vec![false; spheres.len()];
     for (pair, _) in std::iter::zip(pairs, contacts).filter(|(_, contact)| contact.depth >= 0.0) {

@@ -1,5 +1,4 @@
-// Tests spheres for contact, one invocation per pair. Each contact is written at the index of its pair, so the order of
-// execution does not matter.
+// One invocation per pair. Each contact is written at the index of its pair, so the order of execution does not matter.
 
 struct Sphere {
     center: vec3<f32>,

@@ -15,9 +15,8 @@ use gpu_broad_phase::LocalOrigin;
 use libfuzzer_sys::fuzz_target;
 use tempfile::TempDir;
 
-/// Separator between the two frames of a mesh.
 const NEXT_FRAME: &[u8] = b"\0next\0";
-/// Bytes that any reader may hold. The largest buffer is the PLY reader's initial list of up to 65,536 members.
+/// Bytes for any file. The largest buffer is the PLY reader's initial list of up to 65,536 members.
 const SMALLEST_MEMORY: usize = 1 << 20;
 /// Further bytes per byte of input. A PLY strip of one-byte indices needs most, 151: each byte yields a face, its edges
 /// and its box, in vectors that grow by doubling.
@@ -64,8 +63,7 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const EXTENSIONS: [&str; 4] = ["csv", "npy", "ply", "obj"];
-/// Further bytes for unpacked archives and repeated glTF meshes. DEFLATE expands inputs of at most 4,096 bytes up to
-/// 1,032 times.
+/// For unpacked archives and repeated glTF meshes. DEFLATE expands inputs of at most 4,096 bytes up to 1,032 times.
 const UNPACKED: usize = 128 << 20;
 
 /// Selects the format by its first bytes, so that older inputs keep their meaning.

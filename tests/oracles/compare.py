@@ -208,7 +208,7 @@ def box_queries(ours: Ours) -> Iterator[Row]:
 
 
 # Neighbours. Our rows are exact, except where the distance is within 4 units in the last place of the radius. Libraries
-# round in f32 or f64 and, with periods, round positions too. Only these two errors may explain a differing row.
+# round in f32 or f64 and, with periods, positions too. Only this may explain a differing row.
 
 
 def judge_neighbours(points: NDArray, radius: float, period: float) -> Callable[[int, int], Verdict]:
@@ -273,8 +273,8 @@ def freud_neighbours(points: NDArray, radius: float, period: float) -> NDArray:
     return np.unique(ordered(query.toNeighborList()[:]), axis=0)
 
 
-# k-nearest, with distances. Objects at equal distances may swap, so only distances are compared. Both sides compute
-# them in doubles. A row differs if a distance is off by more than 4 units in the last place of an f32.
+# k-nearest. Objects at equal distances may swap, so only distances are compared, in doubles on both sides. A row
+# differs if one is off by more than 4 units in the last place of an f32.
 
 
 def nearest(ours: Ours) -> Iterator[Row]:
@@ -489,7 +489,7 @@ def meshes(ours: Ours) -> Iterator[Row]:
                 yield compare(scene, f"pairs, {between}", f"ipctk {library}", found, (pairs, spent), judge)
 
 
-# Warp's kernels, on the CPU. Each runs twice, to count and to write. A run without input compiles it before.
+# Warp's kernels, on the CPU. Each runs twice, to count and to write; a run without input compiles it.
 
 
 def warp_overlaps(objects: NDArray, asked: NDArray, *, once: bool) -> tuple[NDArray, float]:

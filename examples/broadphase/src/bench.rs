@@ -165,7 +165,6 @@ impl Source {
         Ok(sources)
     }
 
-    /// Returns the scene and the origin of its boxes.
     fn load(&self, args: &BenchArgs, reporter: Reporter) -> Result<(Scene, LocalOrigin)> {
         match self {
             &Self::Random(distribution, count) => {

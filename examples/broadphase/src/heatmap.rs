@@ -47,7 +47,7 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// Number of boxes over each cell of a plane, row by row from the lower left corner.
+/// Boxes over each cell, row by row from the lower left corner.
 struct Grid {
     axes: [usize; 2],
     low: [f64; 2],

@@ -97,7 +97,7 @@ fn dx12_compiler(present: Features) -> String {
     format!("probably FXC: first steps with rays or queries compile 5 to 25 seconds longer; {advice}")
 }
 
-/// Path of `dxcompiler.dll` beside the program or on the PATH, where Windows also searches.
+/// Searches beside the program and the PATH, as Windows does.
 fn dxc_file() -> Option<PathBuf> {
     let beside = env::current_exe().ok().and_then(|path| Some(path.parent()?.to_owned()));
     let folders = env::var_os("PATH").unwrap_or_default();

@@ -77,7 +77,7 @@ impl Lists {
     }
 }
 
-/// Two kinds of elements, in the order of [`Kind`].
+/// Two kinds, in the order of [`Kind`].
 pub type Between = (Kind, Kind);
 
 #[derive(Clone, Debug, PartialEq)]
@@ -223,7 +223,7 @@ impl Elements {
         self.spans.iter().map(|span| span.kind)
     }
 
-    /// Id in the whole mesh, where elements without boxes count too.
+    /// Id in the whole mesh, with elements without boxes.
     pub fn id(&self, index: u32) -> u32 {
         self.span(index).first_id + self.local_id(index)
     }

@@ -78,7 +78,7 @@ pub fn is_output(path: &Path) -> Option<Output> {
         .map(|&(_, output)| output)
 }
 
-/// True for devices and pipes, whose names need no ending.
+/// Devices and pipes, whose names need no ending.
 pub fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }

@@ -130,7 +130,7 @@ fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
         .collect()
 }
 
-/// Adds the kinds to the file name, unless `path` is a device such as /dev/null.
+/// Adds the kinds, unless `path` is a device such as /dev/null.
 fn part_path(path: &Path, kinds: Between) -> PathBuf {
     if is_device(path) {
         return path.to_owned();

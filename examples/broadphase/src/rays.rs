@@ -95,7 +95,7 @@ struct Hit {
     t: f32,
 }
 
-/// Hits sorted by ray, then object. With `along`, hits of a ray are sorted by t first.
+/// Sorted by ray, then object; with `along`, by t before the object.
 fn all_hits(result: &StepResult, ids: &Ids<'_>, along: bool) -> Vec<Hit> {
     let mut rows = Vec::with_capacity(result.ray_hits.len());
     for (range, ray) in result.ray_offsets.windows(2).zip(0_u32..) {

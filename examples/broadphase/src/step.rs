@@ -86,7 +86,7 @@ impl<'a> Step<'a> {
         Ok(())
     }
 
-    /// Runs a step with a capacity of `rows` results. The counters report the needed number.
+    /// Limits the results to `rows`. The counters report the needed number.
     pub fn run_within(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'static>,

@@ -19,7 +19,6 @@ pub struct Orbit {
 }
 
 impl Orbit {
-    /// Drags turn, the wheel zooms.
     pub fn update(&mut self, input: &Input) {
         let turn = input.drag * 0.008;
         self.yaw -= turn.x;
@@ -40,7 +39,7 @@ impl Orbit {
         projection * look_at_mat4(self.eye(), self.center, Vec3::Y)
     }
 
-    /// Ray from the eye through a pixel: origin and unit direction.
+    /// Eye and unit direction.
     pub fn ray(&self, size: UVec2, pixel: Vec2) -> (Vec3, Vec3) {
         let place = (pixel / size.as_vec2() * 2.0 - 1.0) * Vec2::new(1.0, -1.0);
         let far = self.view_projection(size).inverse() * Vec4::new(place.x, place.y, 1.0, 1.0);

@@ -215,9 +215,6 @@ impl Gpu {
     }
 
     /// Reads the first `rows` rows of `buffer`, which needs `COPY_SRC`. Waits for the device.
-    ///
-    /// # Errors
-    /// If the device is lost.
     pub fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer, rows: usize) -> Result<Vec<T>> {
         let bytes = (rows * size_of::<T>()) as u64;
         let rows = self.read_uncounted(bytes, |encoder, staging| {
@@ -228,7 +225,7 @@ impl Gpu {
         Ok(rows)
     }
 
-    /// Reads the staging buffer that `copy` fills. Does not count the bytes.
+    /// Does not count the bytes.
     pub(crate) fn read_uncounted<T: bytemuck::Pod>(
         &self,
         bytes: u64,
@@ -252,7 +249,6 @@ impl Gpu {
         Ok(rows)
     }
 
-    /// Counts bytes copied to the host, for [`traffic`](Self::traffic).
     pub fn count_read(&self, what: &'static str, bytes: u64) {
         *self.bytes_read.borrow_mut().entry(what).or_default() += bytes;
     }

@@ -1,7 +1,5 @@
-//! Frame loop for small wgpu programs, in a window or, without a display, into a picture.
-//!
-//! A program is a [`Demo`] and a `main` that calls [`run`]. The loop submits once per frame, and counts submissions and
-//! bytes read back.
+//! Frame loop for [`Demo`]s in wgpu, in a window or, without a display, into a picture. It submits once per frame, and
+//! counts submissions and bytes read back.
 
 mod camera;
 mod frame_readback;
@@ -30,7 +28,6 @@ pub trait Demo: Sized + 'static {
     type Options: clap::Args;
     /// Name of the program and its pictures.
     const NAME: &'static str;
-    /// Description for `--help`.
     const ABOUT: &'static str;
 
     fn new(gpu: &Gpu, options: &Self::Options) -> Result<Self>;

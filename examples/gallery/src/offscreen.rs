@@ -14,15 +14,12 @@ const ANIMATION_FRAMES: u32 = 60;
 /// Largest width of an animation in pixels.
 const ANIMATION_WIDTH: u32 = 480;
 
-/// Runs a demo without a window, frame by frame.
 pub struct Offscreen<D> {
     running: Running<D>,
     picture: wgpu::Texture,
 }
 
 impl<D: Demo> Offscreen<D> {
-    /// # Errors
-    /// As [`Demo::new`].
     pub fn new(gpu: Gpu, options: &D::Options, size: UVec2) -> Result<Self> {
         let picture = gpu.device.create_texture(&wgpu::TextureDescriptor {
             label: Some("picture"),
@@ -40,18 +37,11 @@ impl<D: Demo> Offscreen<D> {
         })
     }
 
-    /// Draws and submits a frame.
-    ///
-    /// # Errors
-    /// As [`Demo::frame`].
     pub fn frame(&mut self, input: Input) -> Result<()> {
         self.running.frame(&self.picture, TIME_STEP, input)
     }
 
     /// Pixels of the last frame, row by row.
-    ///
-    /// # Errors
-    /// If the device is lost.
     pub fn pixels(&self) -> Result<Vec<[u8; 3]>> {
         read(&self.running.gpu, &self.picture)
     }

@@ -101,7 +101,6 @@ impl<D: Demo> Open<D> {
         }
     }
 
-    /// Draws and presents a frame, or requests another one.
     fn redraw(&mut self, input: &mut Input) -> Result<()> {
         use wgpu::CurrentSurfaceTexture as Current;
         if self.is_minimised() {
@@ -203,7 +202,6 @@ impl<D: Demo> App<D> {
         Ok(())
     }
 
-    /// Stores an error for [`run`] and ends the loop.
     fn take(&mut self, event_loop: &ActiveEventLoop, result: Result<()>) {
         if result.is_err() {
             self.result = result;

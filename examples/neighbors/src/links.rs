@@ -89,7 +89,6 @@ impl Links {
         self.links.len()
     }
 
-    /// Links of a row.
     pub fn of(&self, row: usize) -> &[u64] {
         &self.links[self.offsets[row] as usize..self.offsets[row + 1] as usize]
     }

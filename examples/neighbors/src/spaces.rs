@@ -102,7 +102,6 @@ struct Image {
     shift: [i32; 3],
 }
 
-/// Points and images of a world.
 #[derive(Clone, Default)]
 struct Rows {
     points: Vec<u32>,

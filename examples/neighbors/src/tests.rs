@@ -2,7 +2,6 @@ use gpu_broad_phase::{BroadPhaseDescriptor, Pair, cpu};
 
 use crate::{Lattice, Links, Spaces, Vector, distance};
 
-/// Equally distributed numbers from 0 to 1.
 struct Random(u64);
 
 impl Random {
@@ -33,7 +32,7 @@ fn pairs(spaces: &Spaces<'_>) -> Vec<Pair> {
     cpu::step_scene(&descriptor, &scene).unwrap().pairs
 }
 
-/// Neighbours and shifts, after checking that few pairs had to be tested in f64.
+/// Also checks that few pairs had to be tested in f64.
 fn near(points: &[Vector], worlds: Option<&[u32]>, lattice: Lattice, radius: f64) -> Vec<(u32, u32, Vector)> {
     let lattices = [lattice];
     let spaces = Spaces::new(points, worlds, &lattices, radius, 1 << 36).ok().unwrap();

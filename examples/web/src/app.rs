@@ -411,7 +411,6 @@ impl App {
         }
     }
 
-    /// Reports a long wait for the GPU.
     fn watch(&mut self) {
         let now = self.page.now();
         let Some(gpu) = self.gpu.clone() else {
@@ -675,7 +674,6 @@ fn request(window: &web_sys::Window, on_frame: &OnFrame) {
     }
 }
 
-/// Compares the displayed frame's results with the CPU's.
 async fn check(app: Shared) {
     let (gpu, page, settings) = {
         let mut app = app.borrow_mut();

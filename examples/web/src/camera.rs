@@ -82,7 +82,7 @@ impl Orbit {
         Mat4::from_translation(self.shift.extend(0.0)) * projection * look_at_mat4(self.eye(), Vec3::ZERO, Vec3::Y)
     }
 
-    /// Ray from the eye through a pixel: origin and unit direction.
+    /// Eye and unit direction.
     pub fn ray(&self, size: Vec2, pixel: Vec2) -> (Vec3, Vec3) {
         let place = (pixel / size * 2.0 - 1.0) * UP;
         let far = self.view_projection(size).inverse() * Vec4::new(place.x, place.y, 1.0, 1.0);

@@ -22,7 +22,6 @@ pub struct Demo {
     pub settings: Settings,
     pub swarm: Swarm,
     pub finder: Finder,
-    /// Ray of the last step.
     pub ray: Ray,
     draw: Draw,
     camera: Camera,
@@ -155,7 +154,6 @@ impl Demo {
         Ok(())
     }
 
-    /// Repeats the step after an overflow.
     pub fn find_again(&mut self, gpu: &Gpu) -> Result<(), Failure> {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         self.finder

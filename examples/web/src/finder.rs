@@ -172,7 +172,6 @@ impl Finder {
         Ok(Some(to_draw))
     }
 
-    /// Counters of a recent frame.
     pub fn counters(&mut self) -> Option<Counters> {
         self.broad_phase.as_mut().and_then(GpuBroadPhase::counters)
     }
@@ -182,7 +181,6 @@ impl Finder {
         broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.timings())
     }
 
-    /// Ray results of a recent frame.
     pub fn found(&mut self) -> Option<Found> {
         self.watch.latest()
     }

@@ -158,7 +158,7 @@ fn line_fragment(line: Line) -> @location(0) vec4<f32> {
 // Position and colour. Vertices 0 and 7 of a cell's 24 are its lower and upper corners.
 @group(0) @binding(5) var<storage, read> cells: array<vec4<u32>>;
 
-// Six vertices make two triangles. The other 18 are degenerate.
+// The vertices after the first six are degenerate.
 @vertex
 fn cell_vertex(@builtin(vertex_index) vertex: u32) -> Line {
     let first = vertex / 24u * 24u;

@@ -110,7 +110,7 @@ impl Gpu {
         }
     }
 
-    /// Adds `STORAGE`, `COPY_SRC` and `COPY_DST` to the usages `more`.
+    /// Adds `STORAGE`, `COPY_SRC` and `COPY_DST`.
     pub fn empty(&self, label: &str, bytes: u64, more: wgpu::BufferUsages) -> wgpu::Buffer {
         self.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some(label),
@@ -129,7 +129,7 @@ impl Gpu {
         })
     }
 
-    /// Submits a frame, in flight until the GPU has finished.
+    /// The frame is in flight until the GPU has finished.
     pub fn submit(&self, encoder: wgpu::CommandEncoder) {
         self.in_flight.fetch_add(1, Ordering::Relaxed);
         self.queue.submit([encoder.finish()]);

@@ -1,7 +1,4 @@
-//! Shows the broad phase in a browser with WebGPU: boxes that move on the GPU, coloured by their overlaps, with cells
-//! and a ray.
-//!
-//! `examples/web/build.sh` builds it; any static file server serves it.
+//! Boxes that move on the GPU, coloured by their overlaps, with cells and a ray, in a browser. `build.sh` builds it.
 
 mod app;
 mod camera;

@@ -76,7 +76,7 @@ pub struct Settings {
     pub colors: bool,
     pub ray: bool,
     pub seed: u64,
-    /// Frames until time stops. Fixed time steps make every visit end in the same picture.
+    /// Frames until time stops, for the same picture on every visit.
     pub frames: Option<u32>,
 }
 
@@ -109,7 +109,7 @@ pub struct Unknown {
 }
 
 impl Settings {
-    /// Also returns invalid entries, which are ignored.
+    /// Invalid entries are ignored, and returned.
     pub fn from_query(query: &str) -> (Self, Vec<Unknown>) {
         let mut settings = Self::default();
         let mut unknown = Vec::new();

@@ -1,5 +1,5 @@
 //! Finds candidates for continuous collision detection of a triangle mesh between two frames, in one step: edge-edge
-//! and vertex-face pairs. A cloth solver passes each pair to its exact motion test. Copy this file as a start.
+//! and vertex-face pairs, for a solver's exact motion test.
 //!
 //! ```sh
 //! cargo run --release -p broadphase --example swept -- [FROM.ply TO.ply] [--output DIR [--up y]]
@@ -37,10 +37,10 @@ struct Args {
     up: String,
 }
 
-/// Vertices of an element: [a, a, a] for a vertex, [a, b, b] for an edge.
+/// [a, a, a] is a vertex, [a, b, b] an edge.
 type Element = [u32; 3];
 
-/// Elements of the mesh: all vertices, then all edges, then all faces.
+/// All vertices, then edges, then faces.
 struct Elements {
     list: Vec<Element>,
     vertices: usize,
@@ -98,7 +98,6 @@ fn elements(mesh: &Mesh) -> Result<Elements> {
         .iter()
         .map(|face| face.try_into().context("a face that is no triangle"))
         .collect::<Result<_>>()?;
-    // Each edge once, even if several faces or the file contain it.
     let edges: BTreeSet<[u32; 2]> = faces
         .iter()
         .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
@@ -124,7 +123,6 @@ fn boxes(elements: &Elements, from: &[[f64; 3]], to: &[[f64; 3]]) -> Vec<Aabb> {
     let boxes = elements.list.iter().enumerate().map(|(index, element)| {
         let [a, b, c] = element.map(|vertex| swept[vertex as usize]);
         let union = union(union(a, b), c);
-        // Vertices pair with faces and edges with edges; other pairs are never written.
         let (membership, mask) = match index {
             _ if index < elements.vertices => (1, 2),
             _ if index < elements.vertices + elements.edges => (4, 4),

@@ -1,4 +1,4 @@
-//! Draws the mesh from obliquely above. Colours show numbers of candidates.
+//! Draws the mesh from obliquely above, coloured by numbers of candidates.
 
 use broadphase::picture::canvas::{Align, Canvas, Rectangle};
 use broadphase::picture::colour::{Colour, PAPER, inferno};

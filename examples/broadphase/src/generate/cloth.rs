@@ -1,5 +1,5 @@
 //! A square cloth that falls over a ball: position-based dynamics in small time steps. Only + − · / and √ of f64 are
-//! used, so every machine writes the same bytes.
+//! used, for the same bytes on every machine.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use measure::generate::Random;
 const SIDE: f64 = 2.0;
 const RADIUS: f64 = 0.5;
 const START: f64 = 0.52;
-/// Frames of 1/60 s before the first written frame. By then, the cloth has met the ball, and its rim still falls.
+/// Frames of 1/60 s before the first written one, when the cloth has met the ball, and its rim still falls.
 const FRAMES: u32 = 24;
 const SUBSTEPS: u32 = 16;
 const STEP: f64 = 1.0 / (60.0 * SUBSTEPS as f64);
@@ -26,7 +26,7 @@ struct Spring {
     stiffness: f64,
 }
 
-/// Returns two frames and their faces. In both frames, cloth vertices precede those of the ball.
+/// In both frames, cloth vertices precede those of the ball.
 pub fn simulate(count: u32, seed: u64, reporter: Reporter) -> ([Vec<[f32; 3]>; 2], Vec<[u32; 3]>) {
     let (ball, ball_faces) = ball(count / 4);
     let edge = (2..)
@@ -73,8 +73,7 @@ impl Cloth {
                 let height = START + 0.02 * spacing * random.between(-1.0, 1.0);
                 let [x, y] = [row, column].map(|index| index as f64 * spacing - SIDE / 2.0);
                 positions.push([x + 0.06, y - 0.03, height + 0.05 * x]);
-                // Springs to neighbours keep lengths, diagonal ones keep angles, those to vertices two apart limit
-                // creasing.
+                // Springs to neighbours keep lengths, diagonal ones angles, those to vertices two apart limit creasing.
                 for (down, right, stiffness) in [
                     (0, 1, 1.0),
                     (1, 0, 1.0),

@@ -94,7 +94,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8, re
     Ok(mesh)
 }
 
-/// Returns the mesh, and true if it is a PLY without z. Errors do not name the file.
+/// The flag is true for a PLY without z. Errors do not name the file.
 fn parse(
     path: &Path,
     input: &mut Input,
@@ -123,7 +123,7 @@ fn parse(
     Ok((mesh, lacks_z))
 }
 
-/// Sets z to 0. Fails if it differs from `level`.
+/// Fails if z differs from `level`.
 fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
     for (vertex, position) in mesh.positions.iter_mut().enumerate() {
         if position[2] != level {

@@ -94,7 +94,6 @@ pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, cell: Option<f64>, rep
     with_owners(scene, which, reporter)
 }
 
-/// Applies `--groups`.
 pub fn with_owners(mut scene: Scene, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
     if let Some(groups) = &which.groups {
         set_owners(&mut scene, groups, reporter)?;
@@ -203,7 +202,7 @@ fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> 
     set().with_context(|| name(path))
 }
 
-/// Owner of each row: body number plus one, or 0 for no body.
+/// Owners are body numbers plus one, or 0 for no body.
 fn owners(table: &Table) -> Result<Vec<u32>> {
     if table.columns != 1 {
         bail!("{} columns; use 1 for bodies", table.columns);
@@ -251,7 +250,7 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
     read().with_context(|| name(path))
 }
 
-/// Reads two mesh frames; errors name the file.
+/// Errors name the file.
 pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
     mesh::frames(paths, &Selection::fixed_faces(), reporter)
 }
@@ -406,8 +405,7 @@ pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
     read().with_context(|| name(path))
 }
 
-/// Largest number of worlds of a snapshot: the smallest binding holds a word per world. The file's size
-/// is no limit, because worlds take none of its bytes.
+/// The smallest binding holds a word per world. The file's size is no limit, because worlds take none of its bytes.
 const MOST_WORLDS: u32 = 1 << 25;
 
 fn dimensions_of_boxes(table: &Table) -> Result<u8> {
@@ -453,7 +451,6 @@ fn table_of(path: &Path, mut input: Input, choice: &Choice, reporter: Reporter) 
     Ok(table)
 }
 
-/// A file without rows.
 #[derive(Debug)]
 struct Empty(&'static str);
 
@@ -469,8 +466,7 @@ fn is_text(path: &Path) -> bool {
     is_standard_input(path) || matches!(Format::of_name(path), Ok(Format::Text))
 }
 
-/// Warnings about skipped or guessed content. They are printed after a successful command; a failed one prints its
-/// error alone.
+/// Warnings are printed after a successful command; a failed one prints its error alone.
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 fn warn_all(path: &Path, notes: impl IntoIterator<Item = String>) {
@@ -670,7 +666,7 @@ impl Input {
         Self::file(&path, Format::of_name, entry, reporter)
     }
 
-    /// Opens a file without checking its ending.
+    /// Does not check the file's ending.
     fn open_any(path: &Path, reporter: Reporter) -> Result<Self> {
         match is_standard_input(path) {
             true => Self::standard(reporter),

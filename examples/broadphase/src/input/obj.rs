@@ -18,7 +18,7 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) 
         short_faces: Short::faces(),
         short_lines: Short::lines(),
     };
-    // Line of each element, because unknown vertices are found only at the end.
+    // Unknown vertices are found only at the end.
     let mut face_lines = Vec::new();
     let mut edge_lines = Vec::new();
     let mut text = Vec::new();

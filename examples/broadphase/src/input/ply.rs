@@ -260,8 +260,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
         Ok(())
     }
 
-    /// Reads a text element word by word. The PLY parser rejects `nan`, `inf`, `1.` and `.5`, and elements over several
-    /// lines.
+    /// The PLY parser rejects `nan`, `inf`, `1.` and `.5`, and elements over several lines.
     fn read_words<E: PropertyAccess>(&mut self, element: &ElementDef, row: u64) -> Result<E> {
         let words = &mut self.words;
         words.skip_lines()?;

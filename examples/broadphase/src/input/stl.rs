@@ -44,7 +44,6 @@ pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
     binary(&mut input.reader, count, has_attributes)
 }
 
-/// Returns true if the file size fits the triangle count.
 pub fn is_binary(bytes: &[u8]) -> bool {
     count(bytes).is_some_and(|count| size(count) == bytes.len() as u64)
 }
@@ -221,7 +220,7 @@ fn skip_while(words: &mut SplitWhitespace<'_>, is_skipped: impl Fn(&str) -> bool
     }
 }
 
-/// Skips a solid's name. Returns true if a facet follows.
+/// Returns true if a facet follows.
 fn skip_name(words: &mut SplitWhitespace<'_>) -> bool {
     while words.clone().next().is_some() {
         if starts_facet(words.clone()) {

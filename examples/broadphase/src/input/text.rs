@@ -53,7 +53,7 @@ pub fn read(reader: impl BufRead, choice: &Choice, notes: &mut Vec<String>) -> R
     rows(&plan, [Some(first), second], separator, width, lines)
 }
 
-/// Takes the separator from the first row, since names may contain blanks, semicolons or commas.
+/// The first row decides the separator, since names may contain blanks, semicolons or commas.
 fn with_header(
     header: Line,
     first: Option<Line>,
@@ -93,7 +93,7 @@ fn plan_of_comment(text: &[u8], separator: Separator, width: usize, choice: &Cho
     choice.plan_of_comment(&names)
 }
 
-/// Parses the line `sep=;` that Excel reads and writes.
+/// The line `sep=;`, as Excel reads and writes it.
 fn stated_separator(text: &[u8]) -> Option<Separator> {
     let text = text
         .strip_prefix(b"\"")
@@ -112,7 +112,7 @@ fn stated_separator(text: &[u8]) -> Option<Separator> {
     }
 }
 
-/// Returns true for the header of pandas for columns without names: `,0,1,2`, or `index,0,1,2`.
+/// The header of pandas for columns without names: `,0,1,2`, or `index,0,1,2`.
 fn is_numbered_index(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text);
     let is_index = fields.next().is_some_and(|first| matches!(first, b"" | b"index"));
@@ -146,8 +146,7 @@ struct Line {
     text: Vec<u8>,
 }
 
-/// Returns true for a line 0, 1, 2, …, which numbers the columns. Needs three fields: two are more often a pair of ids,
-/// or a point.
+/// A line 0, 1, 2, … numbers the columns. Needs three fields: two are more often a pair of ids, or a point.
 fn numbers_columns(text: &[u8], separator: Separator) -> bool {
     let mut fields = separator.fields(text).zip(0_usize..);
     fields.clone().count() > 2 && fields.all(|(field, column)| field == column.to_string().as_bytes())
@@ -305,7 +304,7 @@ impl<'a> Iterator for LineFields<'a> {
     }
 }
 
-/// Numbered lines that end in `\n`, `\r\n` or `\r`.
+/// Lines end in `\n`, `\r\n` or `\r`.
 pub struct Lines<R> {
     reader: R,
     number: u64,
@@ -427,7 +426,7 @@ fn trimmed(mut text: &[u8]) -> &[u8] {
     text
 }
 
-/// Text of a line that is a comment as in C, MATLAB or TeX.
+/// Comments as in C, MATLAB or TeX.
 fn text_of_comment(line: &[u8]) -> Option<&[u8]> {
     let line = line.trim_ascii_start();
     line.strip_prefix(b"//").or_else(|| line.strip_prefix(b"%"))

@@ -611,8 +611,7 @@ fn pairs_that_a_file_names_are_left_out() {
     assert_eq!(folder.cpu(&[&mesh[..], &["--exclude", "known.csv"]].concat()), "");
 }
 
-/// Results are lists of ids, and `--exclude` reads the only kind of result that is an input. Text without rows has no
-/// header, hence no columns.
+/// Results are lists of ids. Text without rows has no header, hence no columns.
 #[test]
 fn own_results_are_inputs_even_if_empty() {
     let folder = Folder::new();
@@ -679,7 +678,6 @@ fn own_results_are_inputs_even_if_empty() {
             }
         }
     }
-    // By way of a pipe.
     let mut piped = folder.command(&["pairs", "near.csv", "--exclude", "-", "--backend", "cpu", "--quiet"]);
     let ran = piped.stdin(std::process::Stdio::null()).output().unwrap();
     assert_eq!(
@@ -838,7 +836,7 @@ fn table(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn stats_tell_cells_levels_and_candidates() {
     let folder = Folder::new();
-    // Three boxes in one cell, one in another, one ten times as large, one infinite, one invalid.
+    // Three boxes in one cell, one in another, a large, an infinite and an invalid one.
     folder.write(
         "boxes.csv",
         "0.1,0.1,0.1,0.2,0.2,0.2\n0.1,0.1,0.1,0.2,0.2,0.2\n0.3,0.3,0.3,0.4,0.4,0.4\n4.1,0.1,0.1,4.2,0.2,0.2\n\

@@ -299,7 +299,6 @@ fn triangle_strips_of_ply_files_are_faces() {
     let text = |rows: &[&[i64]]| strips("ascii", [int, int], rows);
     folder.write("strips.ply", text(&[&[0, 1, 2, 3, -1, 0, 1, 2, -1]]));
     folder.answers(&["pairs", "strips.ply"], "9,10\n9,11\n10,11\n", "");
-    // Repeated vertices join two strips.
     let joined = folder.write("joined.ply", text(&[&[0, 1, 2, 2, 3, 3, 1, 0]]));
     assert_eq!(faces(&joined), [[0, 1, 2], [3, 0, 1]]);
     folder.answers(&["pairs", "joined.ply"], "9,10\n", "");

@@ -50,8 +50,8 @@ fn cloth_ball() {
     );
 }
 
-/// Finds all pairs under WebGPU's default limits, in pages of one binding. With a capacity of 1,000, finds 1,000 of
-/// them. Runs on one adapter, since a software adapter takes a minute.
+/// Pairs in pages of one binding, under WebGPU's default limits; then 1,000 of them. Only on one adapter, since a
+/// software adapter takes a minute.
 #[test]
 fn cloth_ball_comes_whole_on_the_baseline_limits() {
     const ALL: u64 = 25_057_379;
@@ -199,8 +199,7 @@ fn engines() -> Vec<[&'static str; 4]> {
         .collect()
 }
 
-/// One engine for each scheme, since a software adapter is slow for millions of pairs. The CPU engine gets the slowest
-/// scheme.
+/// A software adapter is slow for millions of pairs. The CPU engine gets the slowest scheme.
 fn one_engine_per_scheme() -> Vec<[&'static str; 4]> {
     let all = engines();
     (0..3).map(|scheme| all[(4 * scheme + 3) % all.len()]).collect()
@@ -217,7 +216,7 @@ fn mesh_pairs(scene: &Path, options: &[&str], totals: &str) -> Vec<[u32; 2]> {
     pairs
 }
 
-/// Folder of scenes, from the environment or beside the repository.
+/// A folder from the environment or beside the repository.
 fn scenes() -> Option<PathBuf> {
     match std::env::var_os("GPU_BROAD_PHASE_SCENES") {
         Some(folder) => Some(folder.into()),
@@ -322,8 +321,8 @@ impl Frame {
     }
 }
 
-/// A strip of triangles and a wire through it. Some loose edges are also edges of faces, some are duplicated or
-/// reversed, and one joins a vertex to itself.
+/// A strip of triangles and a wire through it. Some loose edges are also edges of faces, duplicated or reversed, or
+/// join a vertex to itself.
 fn wired_strip() -> [Frame; 2] {
     let at = |vertex: u32, shift: f32| {
         let along = vertex as f32 * 0.5;

@@ -10,7 +10,7 @@ const SCHEMES: [&[&str]; 5] = [
     &["--scheme", "adaptive", "--min-scale", "0.05"],
 ];
 
-/// Returns the answer, after checking that every scheme and both engines agree.
+/// Checks that every scheme and both engines agree.
 fn answer(folder: &Folder, arguments: &[&str]) -> Vec<[u32; 2]> {
     let expected = folder.cpu(arguments);
     for scheme in SCHEMES {
@@ -31,7 +31,7 @@ fn answer(folder: &Folder, arguments: &[&str]) -> Vec<[u32; 2]> {
 fn queries_find_what_touches_them() {
     let folder = Folder::new();
     folder.write("boxes.csv", "0,0,0,1,1,1\n1,0,0,2,1,1\nnan,0,0,1,1,1\n5,5,5,6,6,6\n");
-    // A box that only touches, a point in the second box, a box that finds nothing, one that finds everything.
+    // A box that only touches, a point in the second box, one that finds nothing, one that finds everything.
     folder.write(
         "asked.csv",
         "-1,0,0,0,1,1\n1.5,0.5,0.5,1.5,0.5,0.5\n3,3,3,4,4,4\n-9,-9,-9,9,9,inf\n",
@@ -161,7 +161,7 @@ fn all_images_within_the_radius_are_neighbors() {
     assert_eq!(folder.cpu(&nearest), "0,1,2.5\n1,0,2.5\n");
 }
 
-/// Rows of the k nearest by brute force, with distances.
+/// Rows by brute force, with distances.
 fn nearest(points: &[[f64; 3]], count: usize) -> String {
     let mut rows = String::new();
     for (row, from) in points.iter().enumerate() {

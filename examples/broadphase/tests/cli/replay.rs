@@ -14,7 +14,7 @@ fn keep(folder: &Folder, name: &str, descriptor: &BroadPhaseDescriptor<'_>, scen
     folder.write(name, bytes);
 }
 
-/// Columns of a printed row, after the engine's name.
+/// Columns after the engine's name.
 fn columns(table: &str, row: usize) -> Vec<&str> {
     let line = table.lines().nth(row).unwrap();
     // Two blanks or more separate columns.
@@ -29,7 +29,7 @@ fn has_adapter() -> bool {
     std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_some()
 }
 
-/// Compares the CPU engine with a required adapter. Returns the CPU engine's counts.
+/// Counts of the CPU engine, which equal those of a required adapter.
 fn counts(folder: &Folder, name: &str) -> Vec<String> {
     let table = folder.cpu(&["replay", name]);
     assert_eq!(table.lines().count(), 2, "{table}");

@@ -51,7 +51,6 @@ impl Parts {
         self.add("VEC4", UNSIGNED_BYTE, joints.len(), joints.as_flattened(), "")
     }
 
-    /// The file, with `rest` for nodes, meshes and skins.
     fn file(&self, rest: &str) -> String {
         format!(
             r#"{{"asset":{{"version":"2.0"}},{rest},"accessors":[{}],"bufferViews":[{}],
@@ -73,7 +72,7 @@ fn bytes_of(values: &[f32]) -> Vec<u8> {
     values.iter().flat_map(|value| value.to_le_bytes()).collect()
 }
 
-/// Vertices of a scene, as the middles of their boxes.
+/// Vertices as the middles of their boxes.
 fn vertices(folder: &Folder, json: &str) -> Vec<[f32; 3]> {
     let path = folder.write("scene.gltf", json);
     let reading = ReadingArgs {
@@ -192,7 +191,7 @@ fn morph_weights_are_those_of_the_node_else_of_the_mesh() {
     let mut parts = Parts::default();
     parts.floats("VEC3", &TRIANGLE);
     parts.floats("VEC3", &[0.0, 0.0, 1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 3.0]);
-    // A sparse target over zeros moves the last vertex, and one without data moves none.
+    // A sparse target over zeros, and one without data.
     let indices = parts.view(&[2]);
     let values = parts.view(&[0, 64, 0, 0, 0, 0]);
     let sparse = format!(

@@ -95,7 +95,7 @@ fn atoms_are_points() {
     folder.write("empty.xyz", "0\nnothing\n");
     near("empty.xyz", "", "");
 
-    // The atoms are neighbours only across the periodic border in y.
+    // Neighbours only across the periodic border in y.
     let cell = |lattice: &str| format!("2\n{lattice} Properties=species:S:1:pos:R:3\nO 0 0.5 0\nO 0 2.5 0\n");
     for (name, lattice, rows, warning) in [
         ("cell.xyz", "Lattice=\"9 0 0 0 3 0 0 0 9\"", "0,1\n", ""),
@@ -422,7 +422,7 @@ fn neighbours_are_exact_in_double_precision() {
     }
 }
 
-/// Runs `command` on a file with this header and these rows; `@` is the file.
+/// `@` in `command` is the file.
 fn with_header<'a>(folder: &Folder, command: &'a str, header: &str, rows: &str) -> Vec<&'a str> {
     let rows = rows.replace(' ', "\n");
     folder.write("named.csv", format!("{header}\n{rows}\n"));

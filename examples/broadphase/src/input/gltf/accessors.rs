@@ -120,7 +120,7 @@ impl<'a> Accessors<'a> {
         }
     }
 
-    /// Fails above the limit of bytes, since a small file may instance a mesh any number of times.
+    /// Fails above the limit of bytes: a small file may instance a mesh any number of times.
     pub fn room(&mut self, size: u64, count: u64) -> Result<()> {
         let most = most_unpacked(self.length.saturating_add(self.largest_file));
         self.placed = self.placed.saturating_add(size.saturating_mul(count));
@@ -137,8 +137,8 @@ impl<'a> Accessors<'a> {
         self.elements(index, shape, kinds, false)
     }
 
-    /// Like [`read`](Self::read), but an accessor without data has zeros. Exporters write morph targets so that move no
-    /// vertex, whereas other data is missing for a reason, such as compression.
+    /// Like [`read`](Self::read), but an accessor without data has zeros, as in exported morph targets that move no
+    /// vertex. Other data is missing for a reason, such as compression.
     pub fn read_or_zeros(&mut self, index: u32, shape: Shape, kinds: &[u32]) -> Result<Elements<'a>> {
         self.elements(index, shape, kinds, true)
     }
@@ -302,7 +302,7 @@ impl<'a> Accessors<'a> {
     }
 }
 
-/// Contents of the buffers that are data URIs; `None` for others.
+/// Contents of data URIs; `None` for other buffers.
 pub fn inlined(document: &Document) -> Result<Vec<Option<Vec<u8>>>> {
     let buffers = (0..).zip(&document.buffers);
     buffers

@@ -3,7 +3,6 @@
 use super::document::{Channel, Document};
 use super::nodes::Nodes;
 
-/// Returns whether an animation moves vertices of the scene.
 pub fn moves_vertices(document: &Document, nodes: &Nodes<'_>) -> bool {
     let channels = || document.animations.iter().flat_map(|animation| &animation.channels);
     if channels().next().is_none() {

@@ -91,7 +91,6 @@ pub struct Target {
 /// Accessors of `JOINTS_n` and `WEIGHTS_n`, by n.
 pub type Influences = BTreeMap<u32, [Option<u32>; 2]>;
 
-/// Accessors of the attributes that place vertices.
 #[derive(Default)]
 pub struct Attributes {
     pub position: Option<u32>,

@@ -181,7 +181,6 @@ struct Reader<'a> {
     mesh: mesh::Mesh,
 }
 
-/// Placement of a mesh instance.
 struct Instance<'a> {
     /// `None` for the identity.
     global: Option<Transform>,
@@ -315,7 +314,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Adds vertices. Returns the index of the first, and their number.
+    /// Returns the index of the first vertex, and their number.
     fn vertices(&mut self, sources: Sources<'a>, instance: &Instance<'a>) -> Result<(u32, u32)> {
         let found = self.accessors.read(sources.position, VEC3, &POSITION_KINDS)?;
         self.accessors.room(12, found.count)?;
@@ -351,7 +350,6 @@ impl<'a> Reader<'a> {
         Ok((first as u32, found.count as u32))
     }
 
-    /// Adds the weighted deltas of morph targets to the vertices from `first`.
     fn morph(&mut self, first: usize, targets: &[Target], weights: &[f64]) -> Result<()> {
         if targets.is_empty() {
             return Ok(());

@@ -64,7 +64,7 @@ impl<'a> Nodes<'a> {
         Ok(())
     }
 
-    /// Stores and returns the index of a node's global transform. `outer` is that of its parent.
+    /// `outer` is the global transform of the parent.
     fn add(&mut self, index: u32, outer: u32) -> Result<u32> {
         let own = transform(&self.nodes[index as usize]).with_context(|| format!("node {index}"))?;
         let global = match own {
@@ -84,12 +84,11 @@ impl<'a> Nodes<'a> {
         &self.nodes[index as usize]
     }
 
-    /// Parent of a node in the scene.
     pub fn parent(&self, index: u32) -> Option<u32> {
         Some(self.parents[index as usize]).filter(|&parent| parent != NONE)
     }
 
-    /// Global transform of a node, `None` for the identity. The node may be outside the scene.
+    /// `None` for the identity. The node may be outside the scene.
     pub fn global(&mut self, index: u32) -> Result<Option<Transform>> {
         entry(self.nodes, index, "node")?;
         let mut chain = Vec::new();
@@ -113,7 +112,7 @@ impl<'a> Nodes<'a> {
         Ok(self.transforms.get(global as usize).copied())
     }
 
-    /// Finds the parents of nodes outside the scene, which only joints need.
+    /// Only joints need parents of nodes outside the scene.
     fn find_parents(&mut self) {
         if std::mem::replace(&mut self.has_all_parents, true) {
             return;

@@ -105,7 +105,7 @@ impl<'a> Weights<'a> {
         })
     }
 
-    /// Moves vertices by their joints. Returns the number of vertices without weights, which follow their first joint.
+    /// Returns the number of vertices without weights, which follow their first joint.
     pub fn apply(&self, joints: &[Transform], positions: &mut [[f64; 3]]) -> Result<u64> {
         let mut weightless = 0;
         for (vertex, position) in positions.iter_mut().enumerate() {
@@ -121,8 +121,8 @@ impl<'a> Weights<'a> {
         Ok(weightless)
     }
 
-    /// Returns the weighted mean of a vertex's positions at its joints, `None` if all weights are 0. The sum of weights
-    /// may differ from 1: quantized and old files miss it, and three.js and Blender normalize, too.
+    /// Weighted mean of a vertex's positions at its joints, `None` if all weights are 0. The sum may differ from 1:
+    /// quantized and old files miss it, and three.js and Blender normalize, too.
     fn moved(&self, joints: &[Transform], vertex: usize, position: [f64; 3]) -> Result<Option<[f64; 3]>> {
         let (mut moved, mut total) = ([0.0; 3], 0.0);
         for (set, [_, weights]) in self.sets.iter().enumerate() {

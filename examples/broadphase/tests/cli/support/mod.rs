@@ -74,7 +74,7 @@ impl Folder {
         ran.stdout
     }
 
-    /// Uses `--quiet`, so that only warnings are printed.
+    /// Only warnings are printed.
     pub fn quietly(&self, arguments: &[&str]) -> Ran {
         let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);

@@ -27,7 +27,6 @@ struct Aabb {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> before: array<Boid>;
-// Boid `i` has the neighbours `offsets[i]..offsets[i + 1]`.
 @group(0) @binding(2) var<storage, read> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read> neighbors: array<u32>;
 @group(0) @binding(4) var<storage, read_write> after: array<Boid>;
@@ -86,7 +85,7 @@ struct Corner {
     @location(0) color: vec3<f32>,
 }
 
-// Two triangles: x is along the heading, y to its left.
+// x is along the heading, y to its left.
 const DART = array<vec2<f32>, 6>(
     vec2<f32>(0.75, 0.0), vec2<f32>(-0.45, 0.36), vec2<f32>(-0.2, 0.0),
     vec2<f32>(-0.2, 0.0), vec2<f32>(-0.45, -0.36), vec2<f32>(0.75, 0.0),

@@ -1,5 +1,5 @@
-//! A flock of boids that stays on the GPU. The broad phase finds each boid's neighbours, a compute pass steers, and
-//! boids are drawn from the same buffer. The mouse frightens the boids.
+//! A flock of boids that stays on the GPU: the broad phase finds neighbours, and a compute pass steers. The mouse
+//! frightens the boids.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin boids -- [--boids N] [--output DIR --frames 300]
@@ -102,7 +102,6 @@ impl Boids {
             time_step,
             radius: RADIUS,
             count: self.count,
-            // The shader reads no neighbours beyond the capacity.
             capacity: neighbors.capacity,
             padding: 0,
         };

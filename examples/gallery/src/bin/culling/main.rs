@@ -119,7 +119,7 @@ impl City {
     ) -> Result<Duration> {
         let mut began = Instant::now();
         for time in 0..=TIMES {
-            // Leaves out the first run, which compiles pipelines.
+            // The first run compiles pipelines.
             if time == 1 {
                 began = Instant::now();
             }

@@ -1,5 +1,3 @@
-//! Checks visible lists of a small city by brute force, and pictures against unculled ones.
-
 use gallery::{Input, Offscreen};
 use gpu_broad_phase::{Scene, Source, reference};
 

@@ -55,14 +55,13 @@ struct Pixel {
 @fragment
 fn sphere_fragment(corner: Corner) -> Pixel {
     let distance = length(corner.place);
-    // Fraction of the pixel in the disc.
     let cover = saturate((1.0 - distance) / max(fwidth(distance), 1e-4) + 0.5);
     if (cover == 0.0) {
         discard;
     }
     let height = sqrt(max(1.0 - distance * distance, 0.0));
     let normal = corner.place.x * view.right.xyz + corner.place.y * view.up.xyz + height * view.back.xyz;
-    // Depth of the surface, without perspective within a sphere.
+    // Depth without perspective within a sphere.
     let shift = view.projection * vec4<f32>(view.right.w * height * view.back.xyz, 0.0);
     let depth = corner.middle + shift.zw;
 

@@ -1,4 +1,4 @@
-//! Simulates a fluid of particles on the GPU, without drawing.
+//! Simulates a fluid of particles on the GPU.
 //!
 //! Weakly compressible SPH after Becker and Teschner (2007), with Monaghan's artificial viscosity (1992) and the C2
 //! kernel of Wendland (1995). Walls count as fluid: the part of the kernel behind a plane has a closed form (after the

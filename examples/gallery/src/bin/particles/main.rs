@@ -1,5 +1,5 @@
-//! A dam break that stays on the GPU. The broad phase lists neighbours, two passes compute densities and forces, and
-//! particles are drawn from the same buffer. The simulation reads nothing back. Drag to turn the camera.
+//! A dam break that stays on the GPU: the broad phase lists neighbours, and two passes compute densities and forces.
+//! Drag to turn the camera.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 250]
@@ -166,7 +166,6 @@ impl Demo for Particles {
             self.since = Some(Instant::now());
         }
         self.frames += 1;
-        // Runs fixed time steps, whatever the frame rate.
         self.owed += frame.time_step;
         let step = self.fluid.scene.time_step;
         while self.owed > 0.999 * step {

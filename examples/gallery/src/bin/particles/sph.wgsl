@@ -44,7 +44,6 @@ struct Seen {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> particles: array<Particle>;
-// Particle `i` has the neighbours `offsets[i]..offsets[i + 1]`.
 @group(0) @binding(2) var<storage, read> offsets: array<u32>;
 @group(0) @binding(3) var<storage, read> neighbors: array<u32>;
 
@@ -58,7 +57,7 @@ struct Seen {
 @group(1) @binding(1) var<storage, read_write> after: array<Particle>;
 @group(1) @binding(2) var<storage, read_write> boxes: array<Aabb>;
 
-// Range of a particle's neighbour list. After an overflow, offsets exceed the capacity.
+// After an overflow, offsets exceed the capacity.
 fn list(index: u32) -> vec2<u32> {
     return min(vec2<u32>(offsets[index], offsets[index + 1u]), vec2<u32>(params.capacity));
 }

@@ -75,11 +75,10 @@ struct Picking {
     broad_phase: GpuBroadPhase,
     debug_draw: DebugDraw,
     dispatch: DispatchArgs,
-    /// Boxes of `objects`, once the step is recorded.
+    /// Set once the step is recorded.
     boxes: Option<wgpu::Buffer>,
     params: wgpu::Buffer,
     found: wgpu::Buffer,
-    /// Query of the sphere around the hit.
     sphere: wgpu::Buffer,
     cut_ray: wgpu::Buffer,
     marks: wgpu::Buffer,

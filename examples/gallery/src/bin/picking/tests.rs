@@ -1,5 +1,3 @@
-//! Compares picks in a small town with brute force.
-
 use std::collections::BTreeMap;
 
 use gallery::{Offscreen, Traffic};

@@ -1,5 +1,3 @@
-//! Compares a small swarm with brute force, and checks the traffic of a frame.
-
 use std::collections::BTreeMap;
 
 use gallery::{Offscreen, Traffic};
@@ -63,7 +61,6 @@ fn overlaps_and_picks_are_those_of_brute_force() -> Result<()> {
     Ok(())
 }
 
-/// The highlight needs no read-back.
 #[test]
 fn the_box_under_the_pointer_shows() -> Result<()> {
     let Some(mut offscreen) = offscreen()? else {
