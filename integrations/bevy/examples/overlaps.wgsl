@@ -10,7 +10,7 @@ struct Pair {
 
 @compute @workgroup_size(64)
 fn count(@builtin(global_invocation_id) id: vec3u, @builtin(num_workgroups) groups: vec3u) {
-    // Counter word 10 is the number of pairs found, of which only some may fit.
+    // Counter word 10: pairs found, of which only some may fit.
     let written = min(counters[10], arrayLength(&pairs));
     for (var place = id.x; place < written; place += groups.x * 64u) {
         atomicAdd(&colors[pairs[place].a], 1u);

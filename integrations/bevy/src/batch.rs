@@ -90,7 +90,7 @@ impl<T> PendingBatches<T> {
         }
     }
 
-    /// Returns the context of batch `number`, and drops older ones.
+    /// Drops the contexts of older batches.
     pub fn take(&mut self, number: u64) -> Option<T> {
         let mut about = None;
         while let Some((pending, its)) = self.0.pop_front_if(|(pending, _)| *pending <= number) {

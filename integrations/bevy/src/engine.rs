@@ -41,9 +41,6 @@ impl Engine {
     }
 
     /// Takes the arrived pair updates, in step order.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step).
     pub fn take_updates(&mut self, objects: &mut Objects) -> Result<Vec<Update>, GpuError> {
         match self {
             Self::Closed => Ok(Vec::new()),
@@ -53,9 +50,6 @@ impl Engine {
     }
 
     /// Takes the arrived batch results, in batch order.
-    ///
-    /// # Errors
-    /// As [`step`](Self::step).
     pub fn take_answers(&mut self) -> Result<Vec<Answer>, GpuError> {
         match self {
             Self::Closed => Ok(Vec::new()),

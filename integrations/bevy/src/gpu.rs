@@ -307,7 +307,7 @@ mod tests {
         (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
     }
 
-    /// Results arrive in bursts, up to eight steps late. No event is lost, and no batch gets results of another.
+    /// Results arrive in bursts, up to eight steps late. No batch gets results of another.
     fn nothing_is_lost_while_the_device_is_behind(skips_frames: bool) {
         let mut broad_phase = BroadPhase::new(descriptor(Dimensions::Three, 0.0), Runner::OwnDevice);
         broad_phase.open_own();

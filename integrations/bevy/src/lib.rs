@@ -19,28 +19,19 @@
 //!     .run();
 //! ```
 //!
-//! - [`BroadPhaseObject`] adds an entity, by its `Aabb` and `GlobalTransform`. [`StaticObject`] marks entities that
-//!   seldom move. [`OverlapLayers`] and [`OverlapOwner`] filter overlaps.
-//! - [`OverlapStart`] and [`OverlapEnd`] are messages, and events for observers of entities with
-//!   [`OverlapEventsEnabled`]. The resource [`Overlaps`] has all current pairs.
-//! - [`BroadPhaseQuery`] finds the entities in a box, in a sphere or at a position. Its result is a
-//!   [`BroadPhaseQueryResults`].
-//! - `BroadPhasePicking` (feature `picking`): pointers of `bevy_picking` hit the boxes of entities.
-//! - `BroadPhaseOutput` (feature `render`) has pairs and tables as buffers, for your render-graph passes.
-//! - `BroadPhaseGizmos` (feature `gizmos`) draws boxes, cells and pairs as lines.
-//! - [`BroadPhaseDiagnostics`] has counts, memory use, and the device kind.
+//! Begin with [`BroadPhaseObject`], [`OverlapStart`] and [`BroadPhaseQuery`]. Features: `picking` (pointers of
+//! `bevy_picking`), `render` (`BroadPhaseOutput`: pairs and tables as buffers for your passes), `gizmos` (lines).
 //!
 //! # Timing
 //!
 //! A *step* finds the overlaps of the boxes at the end of a frame, in `PostUpdate`. With a renderer it runs in
-//! `ExtractSchedule`, so the frame's passes see its results. Events, hits and query results arrive in `PreUpdate`, a
-//! frame or two later. No event is lost. [`BroadPhaseSystems`] names the system sets.
+//! `ExtractSchedule`, so the frame's passes see its results. Events, hits and query results arrive in `PreUpdate`, and
+//! no event is lost. [`BroadPhaseSystems`] names the system sets.
 //!
 //! # Device
 //!
 //! Steps run on the renderer's device, or without a renderer on the plugin's own. If neither works or the device is
-//! lost, a warning says why, and the CPU gives the same results. If the renderer recovers
-//! (`RenderErrorPolicy::Recover`), steps move to its new device.
+//! lost, the CPU takes over after a warning, with the same results, until the renderer recovers.
 
 mod batch;
 mod bounds;

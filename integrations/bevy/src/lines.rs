@@ -28,7 +28,7 @@ impl Lines {
         }
     }
 
-    /// Records the requested lines. Returns `true` if there are any.
+    /// Returns `true` if there are any.
     pub fn record(&mut self, encoder: &mut wgpu::CommandEncoder, step: Option<&StepOutput>) -> Result<bool, StepError> {
         self.outputs.clear();
         let (requested, most) = &self.requested;

@@ -1,5 +1,3 @@
-// Lines in a camera's view.
-
 struct View {
     // Further fields of Bevy's uniform are not used.
     clip_from_world: mat4x4f,

@@ -71,7 +71,7 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// Inserts an entity or changes its box, which is `None` if invalid. `is_static` may change.
+    /// `bounds` is `None` if invalid. `is_static` may change.
     pub fn put(&mut self, entity: Entity, bounds: Option<Aabb>, is_static: bool) {
         let Some(bounds) = bounds else {
             self.take_out(entity);

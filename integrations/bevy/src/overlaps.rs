@@ -143,23 +143,20 @@ fn ordered([a, b]: [Entity; 2]) -> [Entity; 2] {
     if a < b { [a, b] } else { [b, a] }
 }
 
-/// A set of pairs with the smaller entity first.
 fn set_of(pairs: &[[Entity; 2]]) -> HashSet<[Entity; 2]> {
     pairs.iter().copied().map(ordered).collect()
 }
 
 #[derive(Debug)]
 pub(crate) enum Update {
-    /// Differences from the previous step.
     Changes {
         ended: Vec<[Entity; 2]>,
         begun: Vec<[Entity; 2]>,
     },
-    /// All current pairs, each once.
     Whole(Vec<[Entity; 2]>),
 }
 
-/// Events of a frame. `ended` is sent first.
+/// `ended` is sent first.
 #[derive(Debug, Default)]
 pub(crate) struct OverlapEvents {
     pub ended: Vec<OverlapEnd>,

@@ -11,9 +11,6 @@ use crate::{collect, engine, queries, tell};
 
 /// Finds overlapping entities with a [`BroadPhaseObject`](crate::BroadPhaseObject), and runs queries and picking.
 ///
-/// With Bevy's renderer, steps run on its device, between the main schedule and the frame that draws it. Otherwise the
-/// plugin opens a device. If neither works, the CPU takes over, after a warning.
-///
 /// ```no_run
 /// use bevy::prelude::*;
 /// use bevy_gpu_broad_phase::{GpuBroadPhasePlugin, OverlapStart};

@@ -39,10 +39,9 @@ pub struct BroadPhaseDiagnostics {
 pub(crate) struct BroadPhase {
     pub objects: Objects,
     pub engine: Engine,
-    /// Changed pairs, not yet sent as events.
+    /// Not yet sent as events.
     pub updates: VecDeque<Update>,
     pub batch: Batch,
-    /// Batch results that arrived in this frame.
     pub answers: Vec<Answer>,
     pub descriptor: BroadPhaseDescriptor<'static>,
     pub runner: Runner,

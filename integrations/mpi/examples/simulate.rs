@@ -72,12 +72,11 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
     let cube = |low: [f32; 3], edge: f32| Aabb::new(low, low.map(|low| low + edge));
     match kind {
         "uniform" => cube(numbers.map(|number| side * number), 1.0),
-        // Edges from 1 to 256, most of them small. The mean is near 2.
+        // Edges from 1 to 256, with a mean near 2.
         "power-law" => {
             let edge = 1.0 / (1.0 - unit(index, 3) * (1.0 - 1.0 / 65_536.0)).sqrt();
             cube(numbers.map(|number| 3.0 * side * number), edge)
         }
-        // Most boxes are around the first centers.
         "clustered" => {
             let place = (64.0 * unit(index, 3) * unit(index, 4)) as u64;
             let center = [5, 6, 7].map(|which| 4.0 * side * unit(u64::MAX / 16 + place, which));

@@ -131,8 +131,7 @@ impl<C: Communicator> Ranks<C> {
         }
     }
 
-    /// Sends queries along `routes` and returns their rows, by ascending rank. A rank answers all received queries in
-    /// one call. Collective.
+    /// Sends queries along `routes` and returns their rows, by ascending rank. Collective.
     pub(crate) fn ask<Q: Pod, T: Pod>(
         &mut self,
         questions: &[Q],

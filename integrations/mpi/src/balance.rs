@@ -87,7 +87,6 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// Sends pair counts of ghosts to their owners.
     fn share_pairs_of(&mut self) {
         let message = |(rank, pairs): (usize, Vec<(u64, u32)>)| {
             let mut message = Vec::new();
@@ -126,8 +125,7 @@ impl<C: Communicator> Ranks<C> {
         self.descriptor.box_load.saturating_add(of_pairs).max(1)
     }
 
-    /// Sends each box to the rank whose region contains its lower corner. Returns the number of boxes sent, and of
-    /// static ones.
+    /// Returns the number of boxes sent, and of static ones.
     fn hand_over(&mut self, owned: &mut Owned, moving: &[Aabb], statics: &[Aabb]) -> [u64; 2] {
         let own = self.ranks.rank();
         let (user_bytes, has_worlds) = (self.descriptor.user_bytes, self.has_worlds());

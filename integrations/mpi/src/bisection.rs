@@ -189,7 +189,7 @@ fn places<C: Communicator>(group: &C, dots: &[WeightedBox], quantiles: &[Quantil
     places
 }
 
-/// Moves boxes to their side of the cut. Each rank sends to one rank of the other half.
+/// Each rank sends to one rank of the other half.
 fn swap<C: Communicator>(group: &C, dots: Vec<WeightedBox>, cut: Cut, lower_ranks: usize) -> Vec<WeightedBox> {
     let rank = group.rank();
     let in_upper = rank >= lower_ranks;

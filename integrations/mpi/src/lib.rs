@@ -1,5 +1,4 @@
 //! A broad phase for a world spread over MPI ranks, a GPU each: overlapping pairs, rays, queries and neighbours.
-//! Borders follow the load.
 //!
 //! Each rank holds some boxes ([`Owned`]) and owns a region of space. [`Ranks::balance`] moves borders and sends boxes
 //! to their new ranks. [`Ranks::step`] sends boxes to the ranks whose regions they overlap, and finds the pairs on each

@@ -50,9 +50,8 @@ pub(crate) struct Cut {
     pub border: i32,
 }
 
-/// A binary tree of borders, with one region per rank.
-///
-/// Regions are half-open, and the outermost ones are unbounded, so each point is in exactly one.
+/// A binary tree of borders, with one region per rank. Regions are half-open, and the outermost unbounded, so each
+/// point is in exactly one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
     /// Borders, indexed by the first rank of their upper half. Entry 0 is unused.
@@ -88,7 +87,6 @@ impl Partition {
         first
     }
 
-    /// Calls `with` for each rank whose region `span` overlaps.
     pub fn overlapped(&self, span: &Span, with: &mut impl FnMut(usize)) {
         self.overlapped_of(span, 0, self.cuts.len(), with);
     }

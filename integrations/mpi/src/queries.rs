@@ -37,7 +37,6 @@ impl<C: Communicator> Ranks<C> {
             let found = ranks.ask_here(queries, QueryMode::All)?;
             let list = |query: usize| {
                 let [first, end] = [query, query + 1].map(|at| found.query_offsets[at] as usize);
-                // Ghosts are skipped: their owners report them.
                 let held = found.query_objects[first..end]
                     .iter()
                     .filter(|&&object| ranks.local.is_held(object));
@@ -204,7 +203,6 @@ impl<C: Communicator> Ranks<C> {
         Ok(found)
     }
 
-    /// Spheres around the point and its periodic images.
     fn images(&self, point: [f32; 3], radius: f32) -> Vec<Query> {
         let periods = self.descriptor.broad_phase.periods;
         let mut images = vec![point];

@@ -56,13 +56,10 @@ pub struct Ranks<C: Communicator = Processes> {
     pub(crate) has_stepped: bool,
     /// Generation and number of static boxes whose ghosts other ranks have. `None` to send them again.
     pub(crate) statics_sent: Option<(u64, usize)>,
-    /// Bounds of this rank's boxes in the last step.
     pub(crate) bounds: Aabb,
     /// Pairs of the last step that count as load of this rank's boxes: box ids, ascending, and pair counts above 0.
-    /// Until [`share_pairs_of`](Self::share_pairs_of), only pairs that this rank reports are counted.
-    ///
-    /// A pair counts for the box whose lower corner is nearer to the pair's home point, where the work is done. If a
-    /// large box contains a small one, this is the small box.
+    /// Until [`share_pairs_of`](Self::share_pairs_of), only pairs that this rank reports are counted. A pair counts
+    /// for the box whose lower corner is nearer to the pair's home point, where the work is done.
     pub(crate) pairs_of: Vec<(u64, u32)>,
     /// Pair counts of ghosts, by the ghost's owner.
     pub(crate) pairs_of_ghosts: BTreeMap<usize, Vec<(u64, u32)>>,

@@ -1,12 +1,9 @@
 use crate::communicator::Communicator;
 
-/// Largest number of boxes in a sample.
 const LARGEST: u64 = 16_384;
 
-/// Returns a sample of the `f64` boxes of all ranks, the same on all ranks. Collective.
-///
-/// It has at most 16,384 boxes, evenly spaced in rank order. All ranks get the same
-/// [`LocalOrigin`](gpu_broad_phase::LocalOrigin) from it.
+/// Returns a sample of the `f64` boxes of all ranks: at most 16,384, evenly spaced in rank order. It is the same on all
+/// ranks, and so is its [`LocalOrigin`](gpu_broad_phase::LocalOrigin). Collective.
 ///
 /// ```
 /// use gpu_broad_phase::LocalOrigin;

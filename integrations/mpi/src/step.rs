@@ -85,7 +85,6 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// Messages with boxes that overlap other ranks' regions, and the excluded pairs that name these boxes.
     fn ghosts(
         &self,
         owned: &Owned,

@@ -49,7 +49,6 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The README's program, with a failing rank.
 fn program(processes: Processes, way: &str) -> Result<(), Box<dyn std::error::Error>> {
     let fails = processes.rank() == FAILING;
     if fails && way == "first" {

@@ -109,7 +109,8 @@ function plain(parts: Parts): [PlainParts, Transferable[]] {
     }
     const rows = parts.host.map((rows) => {
         const words = asWords(rows);
-        // If the words were packed already, `words` is the caller's own array: it is copied, since `postMessage` takes arrays away from their owner.
+        // If the words were packed already, `words` is the caller's: it is copied, since `postMessage` takes arrays
+        // away.
         return { part: rows.part, words: rows.isTight ? words : words.slice() };
     });
     return [{ rows, areSwept: parts.areSwept, question: parts.question }, rows.map(({ words }) => words.buffer)];

@@ -155,7 +155,7 @@ export class GpuBroadPhase extends BroadPhase {
                 if (error !== undefined) {
                     throw error;
                 }
-                // After an overflow, missing pairs would be reported as ended now and as begun in a later step.
+                // After an overflow, missing pairs would be reported as ended, and later as begun.
                 if (answer.status() !== 0) {
                     throw new OverflowError("the step had no room for all of its pairs, so its events are not known");
                 }

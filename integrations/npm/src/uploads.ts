@@ -132,7 +132,7 @@ export class Uploads {
             const text = `${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`;
             throw new RangeError(`${text}: use cpu: true, or a device with larger requiredLimits`);
         }
-        // A buffer that grows gets half as much again, since it will probably grow further.
+        // Buffers that grow get half as much again, since they probably grow further.
         const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;
         const size = Math.min(Math.ceil(wanted / 256) * 256, Math.floor(limit / 4) * 4);
         const buffer = this.#context.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);

@@ -115,7 +115,6 @@ def has(*modules: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in modules)
 
 
-# Comparison of results.
 
 
 def keys_of(first: npt.NDArray[Any], second: npt.NDArray[Any], count: int) -> Keys:
@@ -138,7 +137,6 @@ def same(found: Keys, expected: Keys) -> str:
     return ""
 
 
-# Scenes of overlapping boxes.
 
 
 def pairs(options: Options) -> Iterator[Row]:
@@ -183,7 +181,6 @@ def box_columns(boxes: scenes.Boxes, options: Options) -> list[Column]:
     return columns
 
 
-# Scenes of points and their neighbours.
 
 
 def neighbors(options: Options) -> Iterator[Row]:
@@ -280,8 +277,7 @@ def point_columns(points: scenes.Array, period: float, half: bool, options: Opti
         import freud.box
         import freud.locality
 
-        # freud requires periods. If we have none, its periods are too long to matter. Its box is centred; positions are
-        # float32.
+        # freud requires periods: without ours, they are too long to matter. Its box is centred; positions are float32.
         space = freud.box.Box.cube(period or box)
         centered = np.ascontiguousarray(points - (period or float(points.max())) / 2, np.float32)
 
@@ -386,7 +382,6 @@ def structure_columns(count: int, options: Options) -> list[Column]:
     return columns
 
 
-# Candidates of meshes.
 
 
 def meshes(options: Options) -> Iterator[scenes.Mesh]:
@@ -480,7 +475,6 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
     return columns
 
 
-# Scenes of rays.
 
 
 def rays(options: Options) -> Iterator[Row]:
@@ -582,7 +576,6 @@ def ray_columns(
     return columns
 
 
-# Formatting of times and tables.
 
 
 def shown(seconds: float) -> str:

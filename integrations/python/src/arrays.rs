@@ -26,7 +26,7 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Matrix<'py> {
     }
 }
 
-/// View of a [`Matrix`], for threads without the interpreter.
+/// View for threads without the interpreter.
 #[derive(Clone, Copy)]
 pub enum Numbers<'a> {
     Single(ArrayView2<'a, f32>),
@@ -50,7 +50,7 @@ impl Numbers<'_> {
         }
     }
 
-    /// Numbers of a row. Missing columns are 0.
+    /// Missing columns are 0.
     pub fn row(&self, row: usize) -> [f64; 3] {
         fn of<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, row: usize) -> [f64; 3] {
             let mut numbers = [0.0; 3];
@@ -77,7 +77,7 @@ impl Numbers<'_> {
     }
 }
 
-/// One float32 or float64 per row, or one number for all rows.
+/// One number per row, or one for all.
 pub enum Lengths<'py> {
     All(f64),
     Single(PyReadonlyArray1<'py, f32>),
@@ -125,7 +125,7 @@ impl LengthsView<'_> {
     }
 }
 
-/// One word per row, or one word for all rows.
+/// One word per row, or one for all.
 pub enum Each<'py, T: numpy::Element> {
     All(T),
     Row(PyReadonlyArray1<'py, T>),
@@ -169,7 +169,7 @@ impl<T: Copy> EachView<'_, T> {
     }
 }
 
-/// Words of rows as indices, which NumPy, torch and numba take as int64.
+/// Indices as int64, which NumPy, torch and numba take.
 pub fn indices<T: bytemuck::NoUninit>(rows: &[T]) -> Vec<i64> {
     let words: &[u32] = bytemuck::cast_slice(rows);
     words.par_iter().map(|&word| i64::from(word)).collect()

@@ -24,8 +24,8 @@ pub struct BoxArrays<'a> {
     pub checked: bool,
 }
 
-/// Reads boxes, measured from `origin`, and rounds their bounds outward. Returns true if the origin is 0 and float32 holds
-/// all numbers of valid boxes.
+/// Measures boxes from `origin` and rounds them outward. Returns true if the origin is 0 and float32 holds all numbers
+/// of valid boxes.
 pub fn read(given: BoxArrays<'_>, origin: LocalOrigin, boxes: &mut Vec<Aabb>) -> Result<bool, Bad> {
     let empty = Aabb::point([0.0; 3]);
     boxes.resize(given.lower.rows(), empty);
@@ -49,7 +49,7 @@ pub fn read(given: BoxArrays<'_>, origin: LocalOrigin, boxes: &mut Vec<Aabb>) ->
             moved(min.map(f64::from), max.map(f64::from))
         }),
         (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes, moved),
-        // Does not occur, because both corners are views of one array.
+        // Does not occur: both corners are views of one array.
         _ => return Err(Bad::mixed(given.name)),
     };
     match first_bad {
@@ -58,8 +58,7 @@ pub fn read(given: BoxArrays<'_>, origin: LocalOrigin, boxes: &mut Vec<Aabb>) ->
     }
 }
 
-/// Fills `boxes` with the bounds of `place`, which also returns true for exact numbers. Returns the first bad row, or
-/// `usize::MAX`, and true if all numbers are exact.
+/// Returns the first bad row, or `usize::MAX`, and true if all numbers are exact.
 fn fill<T: Copy + Default + PartialOrd + Sync>(
     given: BoxArrays<'_>,
     lower: ArrayView2<'_, T>,

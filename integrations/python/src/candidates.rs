@@ -12,7 +12,7 @@ use crate::engine::{Engine, Finder};
 use crate::origins::{self, Bounds};
 use crate::work;
 
-/// Pair filter that excludes elements with a common vertex. An element has three words, its vertices.
+/// Excludes elements with a common vertex. An element has three words, its vertices.
 pub const NOT_INCIDENT: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
     for (var i = 0u; i < 3u; i += 1u) {
@@ -59,7 +59,7 @@ impl Elements {
         self.vertices.extend_from_slice(vertices);
     }
 
-    /// Boxes in single precision. Results are exact from any origin, and found faster from one near the elements.
+    /// Results are exact from any origin, and found faster from one near the elements.
     fn boxes(&self, owners: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
         let origin = origins::near(&self.bounds);
         let aabb = |(element, bounds): (usize, &Bounds)| {
@@ -182,7 +182,7 @@ fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_,
     let admits = |a: u32, b: u32| elements.are_candidates(a, b);
     let mut pairs = finder.step_aside(&descriptor, &scene, Some(&admits))?.pairs;
     if finder.broad_phase.gpu().is_some() {
-        // The device compared in single precision, so boxes are compared again in double.
+        // The device compared in single precision.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
         pairs = pairs.into_par_iter().filter(is_exact).collect();
     }

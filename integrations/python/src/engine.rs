@@ -74,7 +74,6 @@ enum Choice {
     Adaptive,
 }
 
-/// Fails if a forked process requests a GPU.
 fn backend_of<'a>(name: &str, adapter: Option<&'a str>) -> PyResult<Backend<'a>> {
     let backends = match name {
         "auto" | "gpu" => Backends::all(),
@@ -318,7 +317,7 @@ impl Finder {
         result
     }
 
-    /// Builds the table again, of the last step's boxes measured from another origin.
+    /// Builds the table again, from another origin.
     fn rebuild(&mut self, scene: &Scene<'_>) -> PyResult<()> {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
@@ -368,8 +367,8 @@ impl LastStep {
         self.moved.unwrap_or(self.placed.origin)
     }
 
-    /// Returns the origin of the table for rays or queries. If those are not exact but the boxes are, rebuilds the table
-    /// from another origin where the rounding would be coarse.
+    /// Origin of the table for rays or queries. If those are not exact but the boxes are, rebuilds the table from
+    /// another origin where the rounding would be coarse.
     pub fn origin_for(&mut self, finder: &mut Finder, are_exact: impl FnOnce() -> bool) -> PyResult<LocalOrigin> {
         let mut wanted = self.placed.origin;
         if self.placed.are_exact && finder.has_table && !are_exact() {

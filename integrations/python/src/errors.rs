@@ -15,7 +15,6 @@ create_exception!(
     "The GPU refused the work, was lost, or did not answer in time."
 );
 
-/// Message of the error and its sources.
 fn whole(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -15,7 +15,7 @@ use crate::work;
 /// Bound of shifts, so that their sums fit `i32`.
 const MOST_CELLS: u64 = 1 << 29;
 
-/// Finds pairs that may be within the radius: a point, and a point or image.
+/// Pairs that may be within the radius: a point, and a point or image.
 fn pairs(finder: &mut Finder, spaces: &Spaces<'_>) -> PyResult<Vec<Pair>> {
     if finder.broad_phase.gpu().is_none()
         && let Some(pairs) = spaces.tested_pairs()

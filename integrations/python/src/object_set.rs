@@ -12,7 +12,7 @@ use crate::boxes::{self, BoxArrays};
 use crate::origins::{self, Bounds, Placed, bounds};
 use crate::work::{self, FairMutex};
 
-/// An object set. A handle has 64 bits: generation (high), slot (low).
+/// A handle has 64 bits: generation (high), slot (low).
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct ObjectTable {
     objects: FairMutex<Objects>,
@@ -95,7 +95,7 @@ impl Events {
 }
 
 impl Objects {
-    /// Returns boxes, and true if float32 holds all of their numbers.
+    /// Returns boxes, and true if float32 holds all numbers.
     fn read<'a>(
         &self,
         py: Python<'_>,
@@ -141,7 +141,7 @@ impl Objects {
         })
     }
 
-    /// Measures all boxes from another origin if that of the last step no longer serves.
+    /// Chooses another origin if that of the last step no longer serves.
     pub fn settle(&mut self, cell: Option<f64>) -> Placed {
         let Some(given) = self.given.as_ref().filter(|_| !self.is_settled) else {
             return self.placed;

@@ -60,7 +60,7 @@ impl Default for Placed {
     }
 }
 
-/// Reads boxes and rounds them outward, measured from an origin near them. `last` stays the origin while it serves.
+/// Measures boxes from an origin near them and rounds them outward. `last` stays the origin while it serves.
 pub fn read(given: BoxArrays<'_>, last: LocalOrigin, cell: Option<f64>, boxes: &mut Vec<Aabb>) -> Result<Placed, Bad> {
     let zero = LocalOrigin::default();
     let rows = match given.lower {
@@ -110,8 +110,8 @@ pub fn bounds(aabb: &Aabb) -> Bounds {
     [aabb.min, aabb.max].map(|corner| corner.map(f64::from))
 }
 
-/// Origin for rays and queries that are not exact, if the boxes are. It is 0 where the rounding of rays is small beside
-/// the boxes, because another origin means another table.
+/// Origin for rays and queries that are not exact, if the boxes are: 0 where the rounding of rays is small beside the
+/// boxes, because another origin means another table.
 pub fn for_questions(boxes: &[Aabb]) -> LocalOrigin {
     let zero = LocalOrigin::default();
     let object = |row: usize| (boxes[row].owner & Aabb::EXCLUDED == 0).then(|| bounds(&boxes[row]));
@@ -120,8 +120,8 @@ pub fn for_questions(boxes: &[Aabb]) -> LocalOrigin {
     if origin == zero {
         return zero;
     }
-    // Points count as boxes of a thousandth of their distance from the origin, which is less than the distance to
-    // neighbours in most clouds.
+    // Points count as boxes of a thousandth of their distance from the origin, less than the distance to neighbours in
+    // most clouds.
     let sized = |[min, mut max]: Bounds| {
         if min == max {
             let reach = (0..3)

@@ -43,7 +43,7 @@ type Arrays<'py> = (
     Bound<'py, PyArray1<i64>>,
 );
 
-/// Returns hit objects, or -1, their parameters, and offsets. With `any`, returns one word per ray.
+/// Hit objects, or -1, their parameters, and offsets. With `any`, one word per ray.
 #[pyfunction]
 #[pyo3(signature = (
     engine, *, origins, directions, t_min, t_max, half_extents, layers, worlds, mode, checked, progress
@@ -145,7 +145,7 @@ fn offsets(of_rows: &[u32]) -> Vec<i64> {
     indices(if of_rows.is_empty() { &[0] } else { of_rows })
 }
 
-/// Returns objects and offsets. With `nearest`, returns objects, or the number of objects, and squared distances.
+/// Objects and offsets. With `nearest`: objects, or the number of objects, and squared distances.
 #[pyfunction]
 #[pyo3(signature = (engine, *, name, lower, upper, radius, layers, owners, worlds, nearest, checked, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]

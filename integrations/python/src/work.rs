@@ -42,8 +42,8 @@ fn pool() -> PyResult<&'static ThreadPool> {
     pool.map_err(|error| PyRuntimeError::new_err(format!("no threads could be started: {error}")))
 }
 
-/// Runs `work` on the pool. Calls `progress` regularly with the current pass's rows done and total. Exceptions of
-/// `progress` and signals cancel the work.
+/// Runs `work` on the pool, and `progress` regularly, with the current pass's rows done and total. Its exceptions and
+/// signals cancel the work.
 ///
 /// `work` must not wait for a lock, because a waiting pool thread may run other work.
 pub fn run<T: Send>(

@@ -82,7 +82,7 @@ def test_lattices_have_the_neighbors_of_ase_and_matscipy(lattice: str) -> None:
     options = {"name": "Cu", "crystalstructure": lattice, **LATTICES[lattice]}
     crystal = peer("ase.build").bulk(**options)
     for atoms in (crystal, crystal * (2, 1, 3), crystal * 3):
-        # No bond lengths, which rounding could put on either side.
+        # Bond lengths could be rounded to either side.
         for cutoff in (3.217, 6.513):
             compare(atoms, cutoff)
             found = ascending(ours.neighbor_list("ijS", atoms, cutoff))

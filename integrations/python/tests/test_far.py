@@ -357,7 +357,6 @@ def test_coarse_rounding_warns_once(backend: str) -> None:
     assert seen[0].filename == __file__
     # Warnings are errors here.
     mine.step(boxes + 0.3)
-    # Neither of these is coarse.
     mine.step(boxes.astype(np.float32))
     mine.step(utm_boxes())
     objects = ObjectSet()
@@ -365,7 +364,7 @@ def test_coarse_rounding_warns_once(backend: str) -> None:
     with pytest.warns(RuntimeWarning, match="rounded by up to 64"):
         mine.step(objects)
     mine.step(objects)
-    # Boxes that are ignored, and infinite ones, do not count.
+    # Ignored and infinite boxes do not count.
     mine = BroadPhase(backend=backend, invalid="ignore")
     ignored = np.array([[0, 0, 0, 1, 1, 1], [0.1, 0.1, 0.1, 0.0, 0.0, 0.0], [np.nan] * 6, [-np.inf] * 3 + [np.inf] * 3])
     mine.step(ignored + 2**20)
@@ -393,7 +392,7 @@ def test_a_set_far_away(backend: str) -> None:
     hits = mine.rays(starts, [0.0, 0.0, -1.0], mode="all")
     assert all(row in hits.of(row) for row in range(600))
     assert mine.query(points=starts - [0, 0, 9], k=1).distances.max() == 0
-    # All travel on together: the origin changes, and no pair begins or ends.
+    # All move: the origin changes, and no pair begins or ends.
     before = mine.stats()["origin"]
     by = np.tile([512.0, -64.0, 32.0], 2)
     objects.move(handles, boxes + by)
@@ -403,7 +402,7 @@ def test_a_set_far_away(backend: str) -> None:
     assert len(moved.began) == len(moved.ended) == 0
     assert np.array_equal(moved.pairs, result.pairs)
     assert np.array_equal(objects.handles(), handles)
-    # Only one object moves, and those that rest are rounded again from what was given.
+    # Objects at rest are rounded again from what was given.
     objects.move(handles[200:], boxes[200:] + 2 * by)
     mine.step(objects)
     assert np.array_equal(objects.boxes()[:200], boxes[:200] + by)

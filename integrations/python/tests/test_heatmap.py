@@ -18,7 +18,6 @@ def counted(drawn: Heatmap, lower: Any, upper: Any) -> tuple[Any, Any]:
     height, width = drawn.counts.shape
     left, right, bottom, top = drawn.extent
     x, y = np.linspace(left, right, width + 1), np.linspace(bottom, top, height + 1)
-    # Cell edges are rounded.
     slack = 1e-9 * max(right - left, top - bottom)
     answers = []
     for by in (-slack, slack):
@@ -127,6 +126,5 @@ def test_plot_returns_an_image(tmp_path: Any) -> None:
     figure.savefig(tmp_path / "heatmap.png")
     assert (tmp_path / "heatmap.png").stat().st_size > 1000
     pyplot.close(figure)
-    # `plot` draws into the current figure by default.
     assert drawn.plot().axes is pyplot.gca()
     pyplot.close("all")

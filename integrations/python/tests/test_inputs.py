@@ -39,7 +39,6 @@ def spread_out(array: Any) -> Any:
 
 
 def broadcast(array: Any) -> Any:
-    # An array with stride 0.
     return np.broadcast_to(array[:1], array.shape)
 
 

@@ -477,7 +477,6 @@ mine, near, mesh = (gbp.BroadPhase(backend=backend) for _ in range(3))
 objects = gbp.ObjectSet()
 
 def turn(index):
-    # Of sizes that change.
     count = 100 + index % 100
     mine.step(boxes[:count], layers=1)
     mine.rays(lower[:50], ways)

@@ -86,7 +86,6 @@ def test_neighbors_are_those_of_brute_force(
         "axes": np.array([1.0, 2.5, 0.3])[:dimensions],
         "some": np.array([0.0, 1.5, 0.0])[:dimensions],
         "skew": random.uniform(-2, 2, (dimensions, dimensions)),
-        # Nearly in one plane.
         "flat": np.array([[2.0, 0, 0], [2.0, 0.4, 0], [1.0, 0.2, 1.5]])[:dimensions, :dimensions],
         "plane": np.array([[2.0, 1.0, 0.5], [0, 0, 0], [-1.0, 2.0, 0]])[:dimensions, :dimensions],
     }

@@ -254,7 +254,6 @@ def test_special_rays(backend: str) -> None:
     assert mine.rays(origin, way, t_min=0.5).objects.tolist() == [1]
     assert mine.rays(origin, way, t_min=0.5, t_max=1.25).objects.tolist() == [1]
     assert mine.rays(origin, way, t_min=0.5, t_max=1.2).objects.tolist() == [-1]
-    # Empty ranges of t.
     assert mine.rays(origin, way, t_max=-1).objects.tolist() == [-1]
     assert mine.rays(origin, way, t_min=2, t_max=1).objects.tolist() == [-1]
     # Rays along a face touch the box, and -0 equals 0.

@@ -1,7 +1,7 @@
 //! Compares the plugin with avian's broad phase and Bevy's mesh ray cast. Exits with status 1 if pairs or nearest hits
 //! differ.
 //!
-//! Run `cargo run --release -p bevy_gpu_broad_phase_compare`. An argument sets the number of timed frames.
+//! An argument sets the number of timed frames.
 
 mod overlaps;
 mod picking;
@@ -56,7 +56,6 @@ fn time(app: &mut App, frames: usize, mut behind: impl FnMut(&mut App) -> f64) -
     })
 }
 
-/// Number of a box, the same in all apps.
 #[derive(Component, Clone, Copy)]
 struct Number(u32);
 
@@ -67,7 +66,6 @@ fn place(number: u32, count: u32) -> Vec3 {
     Vec3::new(of(0), of(1), of(2))
 }
 
-/// Moves each box by up to half a unit.
 fn jostle(mut all: Query<(&Number, &mut Transform)>, mut frame: Local<u32>) {
     *frame += 1;
     let (frame, count) = (*frame, all.iter().len() as u32);

@@ -11,7 +11,7 @@ use crate::{COUNTS, EDGE, Number, app, jostle, place, ready, time};
 
 type Pairs = BTreeSet<[u32; 2]>;
 
-/// Prints the table. Returns `true` if all engines found the same pairs.
+/// Returns `true` if all engines found the same pairs.
 pub fn compare(frames: usize) -> bool {
     println!(
         "| entities | pairs | a frame of moving them | + plugin, device | + plugin, CPU | + avian | of that, its trees and broad phase |"
@@ -82,7 +82,7 @@ fn ordered([a, b]: [u32; 2]) -> [u32; 2] {
     [a.min(b), a.max(b)]
 }
 
-/// Returns the pairs of the last frame. Boxes stop moving until these pairs arrive.
+/// Boxes stop moving until these pairs arrive.
 fn found(app: &mut App) -> Pairs {
     app.world_mut().resource_mut::<Schedules>().remove(Update);
     for _ in 0..1000 {

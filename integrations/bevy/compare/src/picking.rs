@@ -21,7 +21,7 @@ struct Rays {
     met: HashMap<usize, (u32, f32)>,
 }
 
-/// Prints the table. Returns `true` if first hits are the same.
+/// Returns `true` if first hits are the same.
 pub fn compare(frames: usize) -> bool {
     println!("\n| entities | rays per frame | plugin, device | `MeshRayCast` |");
     println!("|--:|--:|--:|--:|");

@@ -1,4 +1,4 @@
-// Draws boxes with one colour each. A box has 36 vertices, made without a vertex buffer.
+// A box has 36 vertices, made without a vertex buffer.
 
 struct View {
     // Further fields of Bevy's uniform are not used.
@@ -24,7 +24,6 @@ fn vertex(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: 
     let side = index / 6u;
     let axis = side % 3u;
     let is_upper = side >= 3u;
-    // A face has two triangles.
     let turn = index % 6u;
     let corner = select(turn, turn - 2u, turn >= 3u);
     let in_side = vec2f(f32(corner & 1u), f32(corner >> 1u));

@@ -21,7 +21,6 @@ use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 
 const PICTURE: UVec2 = UVec2::new(640, 360);
 
-/// Output file and number of frames of a run without a window.
 #[derive(Resource, Clone)]
 struct Picture {
     file: PathBuf,
@@ -281,7 +280,6 @@ pub fn buffer(device: &wgpu::Device, label: &str, bytes: u64) -> wgpu::Buffer {
     })
 }
 
-/// A pseudorandom number from 0 to 1.
 pub fn noise(seed: u32) -> f32 {
     let mut bits = seed.wrapping_mul(0x9e37_79b9) ^ 0x5bf0_3635;
     for _ in 0..2 {

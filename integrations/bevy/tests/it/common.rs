@@ -17,7 +17,6 @@ use bevy_gpu_broad_phase::{
     world_aabb,
 };
 
-/// Timeout of hanging tests.
 pub const GUARD: Duration = Duration::from_secs(600);
 
 /// Software adapters use all processors, so tests run one at a time.
@@ -93,7 +92,7 @@ pub fn frame(app: &mut App) {
     }
 }
 
-/// Runs frames until steps use the new device, which Bevy opens on another thread.
+/// Waits until steps use the new device, which Bevy opens on another thread.
 pub fn recover(app: &mut App, lost: Tick) {
     let hangs = Instant::now() + GUARD;
     while Instant::now() < hangs {

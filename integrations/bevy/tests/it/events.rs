@@ -10,7 +10,6 @@ use bevy_gpu_broad_phase::{
 
 use crate::common::{Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box};
 
-/// Current pairs according to messages, and counts of observer events.
 #[derive(Resource, Default)]
 struct Heard {
     pairs: Pairs,

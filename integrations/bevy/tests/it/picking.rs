@@ -64,7 +64,7 @@ fn ray(app: &App, camera: Entity, pointer: Entity) -> Ray3d {
     camera.0.viewport_to_world(camera.1, position).unwrap()
 }
 
-/// Entities under the pointer and their distances, nearest first, by slab tests.
+/// Hits by slab tests, nearest first.
 fn brute_force(app: &mut App, ray: Ray3d) -> Vec<(Entity, f32)> {
     let world = app.world_mut();
     let mut boxes = world.query_filtered::<(Entity, &Aabb, &GlobalTransform), With<BroadPhaseObject>>();
@@ -87,7 +87,6 @@ fn brute_force(app: &mut App, ray: Ray3d) -> Vec<(Entity, f32)> {
     hits
 }
 
-/// Returns the hits after results have arrived.
 fn told(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
     for _ in 0..12 {
         // Bevy itself drops messages only when its fixed time advances.

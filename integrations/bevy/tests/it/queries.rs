@@ -16,7 +16,7 @@ fn record_results(app: &mut App) {
     );
 }
 
-/// Runs frames until results arrive. Returns entities with new results.
+/// Returns entities with new results.
 fn answered(app: &mut App) -> Vec<Entity> {
     app.world_mut().resource_mut::<Answered>().0.clear();
     for _ in 0..10 {
@@ -95,7 +95,7 @@ fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
     [may, must]
 }
 
-/// Compares with brute force. Returns the number of entities found.
+/// Returns the number of entities found.
 fn check(app: &mut App) -> usize {
     let mut queriers = app.world_mut().query_filtered::<Entity, With<BroadPhaseQuery>>();
     let queriers: Vec<_> = queriers.iter(app.world()).collect();
@@ -140,7 +140,6 @@ fn queries_find_what_is_there(mut app: App) {
     }
     assert!(found > 1000, "{found}");
     answered(&mut app);
-    // Nothing changed.
     assert_eq!(answered(&mut app), []);
 }
 

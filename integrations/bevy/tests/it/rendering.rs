@@ -42,7 +42,6 @@ fn wait(app: &App) {
 #[derive(Resource, Clone, Default)]
 struct Expected(Pairs);
 
-/// Counters and pairs that passes saw in each frame, and the expected pairs.
 #[derive(Resource, Clone, Default)]
 struct Seen(Arc<Mutex<Vec<(wgpu::Buffer, BroadPhaseOutput, Pairs)>>>);
 
@@ -76,7 +75,6 @@ fn copy(mut context: RenderContext, output: Option<Res<BroadPhaseOutput>>, expec
         .push((copied, output.clone(), expected.0.clone()));
 }
 
-/// Render-graph passes see the pairs of exactly the frame they draw.
 fn passes_see_the_step_of_their_frame(pipelined: bool) {
     let mut app = with_renderer(pipelined, false, RenderPlugin::default());
     let seen = Seen::default();
@@ -243,7 +241,6 @@ fn memory_does_not_grow() {
 
 type Handler = for<'a> fn(&'a RenderError, &'a mut World, &'a mut World) -> RenderErrorPolicy;
 
-/// No event is lost if the renderer's device is lost.
 fn a_device_is_lost(handler: Handler, comes_back: bool) {
     for (pipelined, at_rest) in [(false, false), (false, true), (true, false)] {
         let mut app = rendered(pipelined, false);

@@ -30,9 +30,7 @@ const BAD: u8 = 2;
 
 static HAS_RETURNED: AtomicBool = AtomicBool::new(false);
 
-/// Runs the command line on `wrap`'s communicator.
 pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode {
-    // GPU drivers start threads, but these never call MPI.
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         eprintln!("broadphase-mpi: MPI does not start");
         return ExitCode::from(BAD);

@@ -27,7 +27,7 @@ pub struct Space {
 }
 
 impl Space {
-    /// Chooses the conversion for the points of all ranks. Collective.
+    /// Collective.
     pub fn choose<C: Communicator>(
         ranks: &C,
         slice: &Slice,
@@ -58,7 +58,6 @@ impl Space {
         space
     }
 
-    /// Largest distance from the origin along an axis without a period.
     fn reach(&self, point: [f64; 3]) -> f64 {
         let along = |axis: usize| match self.periods[axis] > 0.0 {
             true => 0.0,
@@ -67,7 +66,7 @@ impl Space {
         (0..3).map(along).fold(0.0, f64::max)
     }
 
-    /// Returns true if [`candidate_radius`](Self::candidate_radius) does not cover the point's rounding.
+    /// True if [`candidate_radius`](Self::candidate_radius) does not cover the point's rounding.
     pub fn is_far(&self, row: &[f64]) -> bool {
         self.reach(vector(row)) > self.limit
     }
@@ -144,7 +143,7 @@ struct Placed {
 
 /// Keeps rows of neighbours, each once, sorted as by [`in_order`](crate::route::in_order). Collective.
 ///
-/// A row visits the rank that read its second point, then the rank that read its first one.
+/// Rows visit the rank that read their second point, then that of the first.
 pub fn near_in_order<C: Communicator>(ranks: &C, rows: &[[u64; 2]], slice: &Slice, space: &Space) -> Vec<[u64; 2]> {
     let mut rounds = [rows.len().div_ceil(ROUND) as u64];
     ranks.largest(&mut rounds);

@@ -16,7 +16,7 @@ pub struct Slice {
     pub values: Vec<f64>,
 }
 
-/// Rows that a rank reads. Ranks differ by at most one row.
+/// Ranks differ by at most one row.
 pub fn rows_of(rows: u64, rank: usize, ranks: usize) -> Range<u64> {
     let first = |rank: usize| (u128::from(rows) * rank as u128 / ranks as u128) as u64;
     first(rank)..first(rank + 1)
@@ -96,8 +96,8 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
     })
 }
 
-/// Rejects headers on which the parser would hang or overflow: nested brackets, or numbers whose product exceeds the
-/// file's length. A valid header's numbers are bytes per number, rows and columns.
+/// Rejects headers on which the parser would hang or overflow: nested brackets, or numbers whose product (bytes per
+/// number, rows, columns) exceeds the file's length.
 fn check_header(start: &[u8], length: u64) -> Result<(), String> {
     let text = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let brackets = text.iter().filter(|byte| b"{[(".contains(byte)).count();
@@ -160,14 +160,14 @@ impl Slice {
         self.values.chunks_exact(self.columns)
     }
 
-    /// Returns true if `f32` holds the numbers in the first `columns` columns.
+    /// True if `f32` holds the numbers in the first `columns` columns.
     pub fn is_exact(&self, columns: usize) -> bool {
         let mut numbers = self.rows().flat_map(|row| &row[..columns]);
         numbers.all(|&number| LocalOrigin::is_exact(number))
     }
 }
 
-/// Rounds to the smallest `f32` that is not below `value`.
+/// Smallest `f32` that is not below `value`.
 pub fn up(value: f64) -> f32 {
     let near = value as f32;
     if f64::from(near) < value { near.next_up() } else { near }

@@ -26,7 +26,7 @@ impl Report {
         }));
     }
 
-    /// Prints fastest, mean and slowest time and the traffic of each stage, on rank 0. Collective.
+    /// Fastest, mean and slowest time and the traffic of each stage, on rank 0. Collective.
     pub fn print<C: Communicator>(&self, ranks: &C) {
         let own: Vec<_> = self.stages.iter().map(|(_, row)| *row).collect();
         let all: Vec<Row> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::cast_slice(&own)));

@@ -61,14 +61,14 @@ impl<C: Communicator> Run<'_, C> {
         agreed(ranks, checked)
     }
 
-    /// Returns true if `own` is true on all ranks. Collective.
+    /// Collective.
     fn all(&self, own: bool) -> bool {
         let mut others = [u64::from(!own)];
         self.communicator().sum(&mut others);
         others == [0]
     }
 
-    /// Chooses the same conversion on all ranks. Collective.
+    /// Collective.
     fn conversion(&self, is_exact: bool, boxes: &Slice) -> Conversion {
         if self.all(is_exact) {
             return Conversion {
@@ -230,7 +230,6 @@ impl<C: Communicator> Run<'_, C> {
         let is_exact = boxes.is_exact(boxes.columns) && slice.is_exact(slice.columns);
         let conversion = self.conversion(is_exact, &boxes);
         let mut input = conversion.boxes(boxes);
-        // Without `--radius`, `--nearest` has no distance limit.
         let unlimited = if args.nearest.is_some() { f32::MAX } else { 0.0 };
         let radius = args.radius.map_or(unlimited, |radius| conversion.distance(radius));
         let queries: Vec<_> = slice
@@ -332,7 +331,6 @@ impl<C: Communicator> Run<'_, C> {
         Ok(each_row(&found).map(|(at, &id)| [ids[at], id]).collect())
     }
 
-    /// Adds the candidates of [far](Space::is_far) points.
     fn candidates_of_far_points(
         &mut self,
         ranks: &mut Ranks<C>,
@@ -361,7 +359,6 @@ impl<C: Communicator> Run<'_, C> {
     }
 }
 
-/// Conversion of the files' numbers to `f32`.
 struct Conversion {
     origin: LocalOrigin,
     /// True if `f32` holds all coordinates and directions. Lengths are then rounded to nearest.
@@ -425,7 +422,6 @@ fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
     }
 }
 
-/// Iterates over all rows, each with the index of its list.
 fn each_row<T: Copy>(lists: &Rows<T>) -> impl Iterator<Item = (usize, &T)> {
     let count = lists.offsets.len() - 1;
     (0..count).flat_map(|list| lists.of(list).iter().map(move |row| (list, row)))

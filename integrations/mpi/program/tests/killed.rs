@@ -124,7 +124,7 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Time from the kill to the end of the run. `None` if the run made fewer calls.
+/// Time from the kill to the end. `None` if the run made fewer calls.
 fn killed(rank: usize, call: usize, input: &Path, output: &Path, whole: Option<&Vec<u8>>) -> Option<Duration> {
     let _ = fs::remove_file(output);
     let mut run = Command::new("mpirun")

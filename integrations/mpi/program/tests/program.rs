@@ -18,7 +18,7 @@ fn run(ranks: usize, arguments: &[&str]) -> Output {
         .expect("mpirun starts")
 }
 
-/// Random numbers in [0, 1) (splitmix64; Steele, Lea and Flood, 2014).
+/// Numbers in [0, 1), by splitmix64.
 fn numbers(seed: u64) -> impl Iterator<Item = f32> {
     (1..).map(move |at: u64| {
         let mut z = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -298,7 +298,7 @@ fn doubles(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Runs the command on 1 and 3 ranks. Returns the rows, which are equal, and the messages.
+/// Runs the command on 1 and 3 ranks, with equal rows. Also returns the messages.
 fn rows<T: bytemuck::Pod>(command: &[&str], output: &str) -> (Vec<T>, String) {
     let mut found: Vec<(Vec<u8>, String)> = Vec::new();
     for ranks in [1, 3] {

@@ -9,7 +9,6 @@ use gpu_broad_phase_mpi::{Communicator, Device, Hit, Near, Owned, Ranks, RanksDe
 
 use super::{KINDS, Kind, Rng, SPREADS, Spread, boxes, id, queries, rays, share, swept, within};
 
-/// Collects all rows on rank 0, in rank order.
 fn collected<C: Communicator, T: Pod>(ranks: &C, rows: &[T]) -> Vec<T> {
     let came = ranks.exchange(vec![(0, bytemuck::cast_slice(rows).to_vec())]);
     came.iter()
@@ -91,7 +90,6 @@ fn sorted_pairs(result: &StepResult) -> Vec<[u64; 2]> {
     pairs
 }
 
-/// The world and settings of a round, the same on all ranks.
 struct Round {
     rng: Rng,
     kind: Kind,
@@ -345,7 +343,7 @@ pub fn questions<C: Communicator>(all: &C, round: usize, device: Device) -> [usi
     seen
 }
 
-/// Periodic neighbours. Returns the number of rows.
+/// Returns the number of rows.
 pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usize {
     let mut given = Round::new(round, all.size(), device, &[0, 1, 200, 200]);
     given.settings.broad_phase.periods = [0; 3].map(|_| [0.0, 6.0, 10.5][given.rng.below(3)]);

@@ -156,7 +156,6 @@ pub fn id(index: usize) -> u64 {
     (u64::from(u32::MAX) - 20) + 3 * index as u64
 }
 
-/// Initial assignment of a world's boxes to ranks.
 #[derive(Clone, Copy, Debug)]
 pub enum Spread {
     Slices,
@@ -178,7 +177,7 @@ impl Spread {
     }
 }
 
-/// A rank's share of a world. The first `statics` boxes are static.
+/// The first `statics` boxes are static.
 pub fn share(world: &[Aabb], statics: usize, worlds: u32, spread: Spread, rank: usize, ranks: usize) -> Owned {
     let mut owned = Owned::default();
     for (at, object) in world.iter().enumerate() {

@@ -1,4 +1,4 @@
-// Valid and invalid uses in TypeScript. They are compiled against dist/index.d.ts and never run.
+// Valid and invalid uses in TypeScript, compiled and never run.
 import {
     type Answers,
     BroadPhase,

@@ -74,7 +74,6 @@ impl Answer {
     }
 }
 
-/// Pairs that began or ended, as rows of four words.
 #[wasm_bindgen]
 pub struct EventAnswer {
     events: Events,

@@ -19,7 +19,6 @@ use crate::settings::Settings;
 /// Flag of static objects in an event's object index.
 const STATIC_NAME: u32 = 1 << 31;
 
-/// Rows of a step or query, as words.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct HostInput {
@@ -122,7 +121,7 @@ impl Cpu {
         }
     }
 
-    /// Stores the input. Results are computed when read, except events.
+    /// Results are computed when read, except events.
     pub fn step(&mut self, input: HostInput) {
         self.result = None;
         self.input = Some(Rc::new(input));
@@ -145,7 +144,7 @@ impl Cpu {
         Ok(VisibleAnswer::from(seen.map_err(Failure::from)?))
     }
 
-    /// Queries the objects of the last step when the result is read. Later steps do not change it.
+    /// Runs when the result is read. Later steps do not change it.
     pub fn query(&self, settings: &Settings, asked: HostInput) -> Result<HostQuery, JsValue> {
         Ok(HostQuery {
             settings: settings.clone(),

@@ -34,7 +34,6 @@ pub fn planes_of(view_projection: &[f32]) -> Vec<f32> {
     view.planes[..view.plane_count as usize].concat()
 }
 
-/// Views in rows of 36 words.
 pub fn views_of(words: &[u32]) -> Vec<Frustum> {
     pod_collect_to_vec(words)
 }

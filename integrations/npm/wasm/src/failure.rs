@@ -24,7 +24,6 @@ impl Failure {
     }
 }
 
-/// Joins the messages of an error and its sources.
 fn whole(error: &dyn std::error::Error) -> String {
     let mut message = error.to_string();
     let mut source = error.source();

@@ -340,7 +340,7 @@ impl Gpu {
         })
     }
 
-    /// Bytes of all buffers, without the caller's own.
+    /// Bytes without the caller's own buffers.
     pub fn memory(&self) -> f64 {
         let of_events = self.events.as_ref().map_or(0, |events| events.memory().total());
         (self.broad_phase.memory().total() + of_events) as f64
