@@ -122,26 +122,23 @@ def ray_hits(
 ) -> tuple[Array, Array, Array, Array]:
     """Returns sure hits, hits possible within the rounding, and the latest and the earliest t of entry.
 
-    Each is a table with a row per ray and a column per box. All numbers are rounded to float32.
+    Each is a table with a row per ray and a column per box.
     """
-    low, high, origin, way = (
-        np.asarray(given, np.float32).astype(np.float64) for given in (lower, upper, origins, directions)
-    )
+    low, high, origin, way = (np.asarray(given, np.float64) for given in (lower, upper, origins, directions))
     rows = len(origin)
-    first, last = (
-        np.broadcast_to(np.asarray(given, np.float32).astype(np.float64), rows)[:, None] for given in (t_min, t_max)
-    )
+    first, last = (np.broadcast_to(np.asarray(given, np.float64), rows)[:, None] for given in (t_min, t_max))
     half = np.zeros_like(origin)
     if half_extents is not None:
         half = rounded_outward(*[np.asarray(half_extents)] * 2)[1].astype(np.float64)
+    is_swept = (half > 0) | (origin != origin.astype(np.float32)) | (way != way.astype(np.float32))
     answers = []
     for slack in (0.0, 4e-7):
-        # Boxes are grown by the half extents and rounded outward.
-        spare = np.where(half > 0, slack, 0.0)[:, None]
+        # Boxes are grown by the half extents and the rounding of the ray, and rounded outward.
+        spare = np.where(is_swept, slack, 0.0)[:, None]
         bounds = []
         for bound, sign in ((low, -1), (high, 1)):
             finite = np.where(np.isfinite(bound), np.abs(bound), 0.0)
-            by = half[:, None] + spare * (finite + half[:, None])
+            by = half[:, None] + spare * (finite + np.abs(origin)[:, None] + half[:, None])
             bounds.append(bound[None] + sign * by)
         near, far = bounds
         moves = np.broadcast_to((way != 0)[:, None], near.shape)
