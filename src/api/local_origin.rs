@@ -4,6 +4,8 @@ use crate::api::types::{Aabb, Ray, SweptRay};
 const UNIT: f64 = f32::EPSILON as f64 / 2.0;
 /// An axis is moved if its coordinates become smaller by this factor: two bits of precision.
 const LEAST_GAIN: f64 = 4.0;
+/// An origin serves while coordinates are at most this much larger than from a new one.
+const LARGEST_LOSS: f64 = 8.0;
 /// A step of coordinates above this part of the median side is coarse.
 const COARSE: f64 = 0.01;
 
@@ -33,10 +35,10 @@ pub struct LocalOrigin {
 }
 
 impl LocalOrigin {
-    /// Chooses an origin for boxes `[min, max]`: on each axis about the median of their middles, so that a few stray
-    /// boxes do not decide it. A sample of the scene is enough.
+    /// Chooses an origin for boxes `[min, max]`: on each axis about the median of their middles, so that stray boxes do
+    /// not decide it. A [`sample`](Self::sample) of the scene is enough.
     ///
-    /// The origin is 0 on axes whose coordinates would become less than four times smaller. With a `cell`, it is a
+    /// The origin is 0 on axes where the middle half of the boxes would not come at least four times closer to it. With a `cell`, it is a
     /// multiple of that length: pass the cell size of [`Scheme::Uniform`](crate::Scheme::Uniform), or the smallest scale
     /// of [`Scheme::Adaptive`](crate::Scheme::Adaptive) rounded up to a power of two. Boxes that are infinite or invalid
     /// on an axis do not count there.
@@ -62,10 +64,21 @@ impl LocalOrigin {
         let serves = |axis: usize| {
             extents[axis].as_ref().is_none_or(|extent| {
                 let reach = |origin: Self| extent.reach(origin.position[axis]);
-                reach(self) <= LEAST_GAIN * reach(fresh)
+                reach(self) <= LARGEST_LOSS * reach(fresh)
             })
         };
         if (0..3).all(serves) { self } else { fresh }
+    }
+
+    /// Returns indices of some boxes that stand for all `count` boxes: scattered, so that they follow no pattern of the
+    /// rows, and at most 16,384.
+    pub fn sample(count: usize) -> impl Iterator<Item = usize> {
+        const MOST: usize = 1 << 14;
+        /// 2^64 over the golden ratio: its multiples are spread evenly (Knuth, volume 3, section 6.4).
+        const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+        let scattered =
+            move |index: usize| (u128::from(GOLDEN.wrapping_mul(index as u64)) * count as u128 >> 64) as usize;
+        (0..count.min(MOST)).map(move |index| if count <= MOST { index } else { scattered(index) })
     }
 
     /// Returns true for a number that `f32` holds, and for NaN. Input of such numbers needs no origin.
@@ -73,10 +86,10 @@ impl LocalOrigin {
         f64::from(number as f32) == number || number.is_nan()
     }
 
-    /// Returns the step of `f32` coordinates around the boxes and the median of their longest sides, if the step is
-    /// above a hundredth of that median. Results are then coarse beside the boxes.
+    /// Returns the largest step of `f32` coordinates at the boxes and the median of their longest sides, if the step is
+    /// above a hundredth of that median. Results are then coarse beside the boxes. Returns `None` for points.
     pub fn coarse_step(self, boxes: impl IntoIterator<Item = [[f64; 3]; 2]>) -> Option<[f64; 2]> {
-        let (mut steps, mut sides) = (Vec::new(), Vec::new());
+        let (mut largest, mut sides) = (0.0_f64, Vec::new());
         for [min, max] in boxes {
             let is_valid = (0..3).all(|axis| min[axis] <= max[axis] && (max[axis] - min[axis]).is_finite());
             if is_valid {
@@ -85,12 +98,15 @@ impl LocalOrigin {
                     low.abs().max(high.abs())
                 };
                 let farthest = (0..3).map(far).fold(0.0, f64::max) as f32;
-                steps.push(f64::from(farthest.next_up()) - f64::from(farthest));
+                largest = largest.max(match farthest.is_finite() {
+                    true => f64::from(farthest.next_up()) - f64::from(farthest),
+                    false => f64::INFINITY,
+                });
                 sides.push((0..3).map(|axis| max[axis] - min[axis]).fold(0.0, f64::max));
             }
         }
-        let (step, side) = (quantile(&mut steps, 0.9)?, quantile(&mut sides, 0.5)?);
-        (side > 0.0 && step > COARSE * side).then_some([step, side])
+        let side = ranked(&mut sides, |last| last / 2)?;
+        (side > 0.0 && largest > COARSE * side).then_some([largest, side])
     }
 
     /// Creates the smallest box of `f32` that contains the one from `min` to `max`, measured from the origin. With
@@ -114,8 +130,9 @@ impl LocalOrigin {
     /// Creates a ray, measured from the origin, that hits every box that the ray of `f64` hits. It is on all layers and
     /// in world 0.
     ///
-    /// Half extents of the [`SweptRay`] cover the rounding of start and direction. They are 0 for numbers that `f32`
-    /// holds. `t_max` is rounded up. As for [`Ray`], a direction's component below 2^-126 counts as 0.
+    /// Half extents of the [`SweptRay`] cover the rounding of start and direction; they are 0 on an axis without any.
+    /// `t_max` is rounded up. As for [`Ray`], a direction's component below 2^-126 counts as 0, and one beyond 2^126 is
+    /// invalid.
     pub fn swept_ray(self, origin: [f64; 3], direction: [f64; 3], t_max: f64) -> SweptRay {
         let mut start = [0.0; 3];
         let mut half_extents = [0.0; 3];
@@ -187,7 +204,7 @@ fn rounded<const UP: bool>(number: f64, origin: f64) -> f32 {
     f32::from_bits((if UP { bits + step } else { bits - step }) as u32)
 }
 
-/// Range of most boxes along an axis.
+/// Range of the middle half of the boxes along an axis.
 struct Extent {
     low: f64,
     middle: f64,
@@ -204,10 +221,12 @@ impl Extent {
             .zip(&high)
             .map(|(low, high)| low / 2.0 + high / 2.0)
             .collect();
+        // Quartiles, which one of three boxes does not move.
+        let quarter = |last: usize| (last + 2) / 4;
         Some(Self {
-            low: quantile(&mut low, 0.05)?,
-            middle: quantile(&mut middle, 0.5)?,
-            high: quantile(&mut high, 0.95)?,
+            low: ranked(&mut low, quarter)?,
+            middle: ranked(&mut middle, |last| last / 2)?,
+            high: ranked(&mut high, |last| last - quarter(last))?,
         })
     }
 
@@ -227,10 +246,10 @@ impl Extent {
     }
 }
 
-fn quantile(numbers: &mut [f64], part: f64) -> Option<f64> {
+/// The number at the rank that `rank` chooses from the last one.
+fn ranked(numbers: &mut [f64], rank: impl Fn(usize) -> usize) -> Option<f64> {
     let last = numbers.len().checked_sub(1)?;
-    let at = (part * last as f64).round() as usize;
-    Some(*numbers.select_nth_unstable_by(at, f64::total_cmp).1)
+    Some(*numbers.select_nth_unstable_by(rank(last), f64::total_cmp).1)
 }
 
 #[cfg(test)]
@@ -408,6 +427,9 @@ mod tests {
         assert_eq!(origin.coarse_step(boxes.iter().copied()), None);
         let [step, side] = LocalOrigin::default().coarse_step(boxes.iter().copied()).unwrap();
         assert!(step == 0.5 && (side - 0.1).abs() < 1e-9);
+        let with_stray = |far: f64| origin.coarse_step(boxes.iter().copied().chain([[[far; 3]; 2]]));
+        assert_eq!(with_stray(1e10).unwrap()[0], 1024.0);
+        assert_eq!(with_stray(1e300).unwrap()[0], f64::INFINITY);
         // Strays, infinite and invalid boxes do not count.
         boxes.extend([
             [[1e10; 3]; 2],
@@ -417,6 +439,10 @@ mod tests {
         ]);
         let with_strays = LocalOrigin::for_boxes(boxes.iter().copied(), None);
         assert!((0..3).all(|axis| (with_strays.position[axis] - origin.position[axis]).abs() < 20.0));
+        for count in [3, 4, 9, 10] {
+            let few = boxes[..count - 1].iter().copied().chain([[[0.0; 3]; 2]]);
+            assert!(LocalOrigin::for_boxes(few, None).position[1] < -4e6, "{count}");
+        }
         let on_cells = LocalOrigin::for_boxes(boxes.iter().copied(), Some(0.3));
         assert!((on_cells.position[1] / 0.3).fract().abs() < 1e-6 && on_cells.position[1] < -4e6);
         assert_eq!(
@@ -426,6 +452,17 @@ mod tests {
         assert_eq!(LocalOrigin::for_boxes([], None), LocalOrigin::default());
         let point = [0.1, 1e15 + 1.0, -1e300];
         assert_eq!(LocalOrigin::for_boxes([[point; 2]], None).position, point);
+    }
+
+    #[test]
+    fn samples_follow_no_pattern() {
+        assert!(LocalOrigin::sample(5).eq(0..5));
+        for period in 2..9 {
+            let rows: Vec<_> = LocalOrigin::sample(40_000).collect();
+            assert!(rows.len() == 1 << 14 && rows.iter().all(|&row| row < 40_000));
+            let share = rows.iter().filter(|&row| row % period == 0).count() * period;
+            assert!(share.abs_diff(rows.len()) < rows.len() / 10, "{period}: {share}");
+        }
     }
 
     #[test]

@@ -311,8 +311,8 @@ pub fn boxes(
     Ok((boxes, elements))
 }
 
-/// Bounds `[min, max]` of at most `most` elements of the largest kind that the mesh has, evenly chosen.
-pub fn sample(mesh: &Mesh, most: usize) -> Vec<[[f64; 3]; 2]> {
+/// Bounds `[min, max]` of a sample of elements, of the largest kind that the mesh has.
+pub fn sample(mesh: &Mesh) -> Vec<[[f64; 3]; 2]> {
     let bounds = |vertices: &[u32]| {
         let positions = vertices.iter().map(|&vertex| mesh.positions[vertex as usize]);
         let empty = [[f64::INFINITY; 3], [f64::NEG_INFINITY; 3]];
@@ -323,21 +323,14 @@ pub fn sample(mesh: &Mesh, most: usize) -> Vec<[[f64; 3]; 2]> {
             ]
         })
     };
-    let stride = |count: usize| count / most + 1;
+    let [faces, edges, vertices] = [mesh.faces.len(), mesh.edges.len(), mesh.positions.len()].map(LocalOrigin::sample);
     if !mesh.faces.is_empty() {
-        return mesh
-            .faces
-            .iter()
-            .step_by(stride(mesh.faces.len()))
-            .map(bounds)
-            .collect();
+        return faces.map(|face| bounds(mesh.faces.get(face))).collect();
     }
     if !mesh.edges.is_empty() {
-        let edges = mesh.edges.iter().step_by(stride(mesh.edges.len()));
-        return edges.map(|edge| bounds(edge)).collect();
+        return edges.map(|edge| bounds(&mesh.edges[edge])).collect();
     }
-    let positions = mesh.positions.iter().step_by(stride(mesh.positions.len()));
-    positions.map(|&position| [position; 2]).collect()
+    vertices.map(|vertex| [mesh.positions[vertex]; 2]).collect()
 }
 
 /// Bounds are rounded to f32, then moved outward by one float, as in the known answers of published scenes.

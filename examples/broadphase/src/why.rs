@@ -169,7 +169,7 @@ impl Explainer<'_> {
         let [open_query, open_object] = [asked, bounds].map(in_all_layers);
         let reason = if let Some(reason) = self.left_out(object) {
             reason
-        } else if let Some(fault) = invalid::of_box(&asked) {
+        } else if let Some(fault) = invalid::of_box(&input::bounds(&asked, self.scene.origin)) {
             format!("the query is invalid: {fault}")
         } else if self.finds(open_query, open_object)? {
             "the layers of one are not in the mask of the other".to_owned()
@@ -230,7 +230,7 @@ impl Explainer<'_> {
         if bounds.owner & Aabb::EXCLUDED != 0 {
             return Some(format!("{name} has the flag EXCLUDED"));
         }
-        invalid::of_box(&bounds).map(|fault| format!("{name} is invalid: {fault}"))
+        invalid::of_box(&input::bounds(&bounds, self.scene.origin)).map(|fault| format!("{name} is invalid: {fault}"))
     }
 }
 

@@ -18,7 +18,7 @@ enum Role {
     Center,
     Min,
     Max,
-    /// `x0` and `x1`, or top and bottom: the first is the min.
+    /// `x0` and `x1`, or top and bottom: see [`columns`].
     Edge,
     /// Width, height or depth.
     Side,
@@ -54,7 +54,9 @@ const WORDS: [(Role, &str); 10] = [
 ];
 
 /// Words with an axis of their own.
-const WHOLE: [(Role, usize, &str); 8] = [
+const WHOLE: [(Role, usize, &str); 10] = [
+    (Half, 0, "halfwidth halfw"),
+    (Half, 1, "halfheight halfh"),
     (Side, 0, "width w"),
     (Side, 1, "height h"),
     (Side, 2, "depth"),
@@ -181,10 +183,14 @@ impl<'a> Choice<'a> {
         })
     }
 
-    /// The plan for names in a comment above the rows, if these say one thing.
-    pub fn plan_of_comment(&self, names: &[String]) -> Option<Plan> {
-        let plan = self.plan(Some(names), names.len()).ok()?;
-        (plan.names.is_some() || !self.columns.is_empty()).then_some(plan)
+    /// The plan for names in a comment above the rows, if these say one thing. Other comments are ignored.
+    pub fn plan_of_comment(&self, names: &[String]) -> Result<Option<Plan>> {
+        match self.plan(Some(names), names.len()) {
+            Err(error) if names.iter().all(|name| meaning(name).is_some()) => Err(error),
+            plan => Ok(plan
+                .ok()
+                .filter(|plan| plan.names.is_some() || !self.columns.is_empty())),
+        }
     }
 
     /// Picks columns of an array, which has no names.
@@ -208,9 +214,10 @@ impl<'a> Choice<'a> {
             match asked.trim().parse() {
                 Ok(place) if place < width => Ok((place, "")),
                 _ => bail!(
-                    "{}: no column {:?} among {width}, numbered from 0: {}",
+                    "{}: no column {:?} among {width}, numbered from 0{}{}",
                     self.content.option(),
                     shortened(asked),
+                    if names.is_empty() { "" } else { ": " },
                     shortened(&names.join(","))
                 ),
             }
@@ -219,18 +226,26 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Columns with their meanings.
+/// Columns with their meanings. Of the edges of an axis without another min, the one with the smallest digit is the min,
+/// else the first one.
 fn columns(all: &[(usize, &str)]) -> Vec<Column> {
-    let mut columns: Vec<Column> = Vec::new();
-    for &(place, name) in all {
-        let mut meaning = meaning(name);
-        if let Some((Edge, axis)) = meaning {
-            let is_start = |column: &Column| [Some((Min, axis)), Some((Position, axis))].contains(&column.meaning);
-            let role = if columns.iter().any(is_start) { Max } else { Min };
-            meaning = Some((role, axis));
+    let column = |&(place, name): &(usize, &str)| Column {
+        place,
+        name: name.to_owned(),
+        meaning: meaning(name),
+    };
+    let mut columns: Vec<_> = all.iter().map(column).collect();
+    for axis in 0..3 {
+        let is_min = |column: &Column| [Some((Min, axis)), Some((Position, axis))].contains(&column.meaning);
+        let has_min = columns.iter().any(is_min);
+        let is_edge = |&index: &usize| columns[index].meaning == Some((Edge, axis));
+        let edges: Vec<_> = (0..columns.len()).filter(is_edge).collect();
+        let digit = |&&index: &&usize| columns[index].name.chars().find(char::is_ascii_digit);
+        let min = edges.iter().filter(|_| !has_min).min_by_key(digit).copied();
+        for index in edges {
+            let role = if min == Some(index) { Min } else { Max };
+            columns[index].meaning = Some((role, axis));
         }
-        let name = name.to_owned();
-        columns.push(Column { place, name, meaning });
     }
     columns
 }
@@ -367,6 +382,19 @@ impl Header<'_> {
         let content = self.choice.content;
         let are_points = count < 4;
         let axes = if are_points { count } else { count / 2 };
+        // Unknown words at axes, as in `sx,sy`, may be sizes or ends; in another order, as in `x_a,x_b`, anything.
+        let has_axis = |(index, axis): (usize, usize)| {
+            let word = word(&self.columns[index].name);
+            word.len() > 1 && (word.starts_with(["x", "y", "z"][axis]) || word.ends_with(["x", "y", "z"][axis]))
+        };
+        let are_at_axes = (axes..2 * axes).zip(0..).all(has_axis);
+        let are_in_pairs = (0..2 * axes).map(|index| (index, index / 2)).all(has_axis);
+        let is_unknown = |column: &&Column| column.meaning.is_none();
+        if !are_points && (are_at_axes || are_in_pairs) {
+            if let Some(column) = self.columns[axes..2 * axes].iter().find(is_unknown) {
+                return Some(format!("the meaning of {} is unknown", shortened(&column.name)));
+            }
+        }
         (0..).zip(&self.columns).find_map(|(index, column)| {
             let (role, axis) = column.meaning?;
             let (slot, fits) = match (content, index / axes) {

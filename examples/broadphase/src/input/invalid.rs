@@ -1,12 +1,13 @@
 //! Warnings about rows that a step ignores, with the reason for the first such row.
 
-use gpu_broad_phase::{Aabb, Ray};
+use gpu_broad_phase::Ray;
 
 const AXES: [char; 3] = ['x', 'y', 'z'];
 
-pub fn of_box(boxed: &Aabb) -> Option<String> {
+/// `[min, max]` in the coordinates of the file.
+pub fn of_box(&[min, max]: &[[f64; 3]; 2]) -> Option<String> {
     (0..3).find_map(|axis| {
-        let (min, max, name) = (boxed.min[axis], boxed.max[axis], AXES[axis]);
+        let (min, max, name) = (min[axis], max[axis], AXES[axis]);
         match min.partial_cmp(&max) {
             None => Some(format!("{name} from {min} to {max}")),
             Some(std::cmp::Ordering::Greater) => Some(format!("its min {name} {min} is above its max {max}")),
@@ -33,15 +34,16 @@ pub fn of_ray(ray: &Ray) -> Option<String> {
 
 pub fn warning<T>(
     what: &str,
-    rows: &[T],
-    why: fn(&T) -> Option<String>,
+    rows: impl Iterator<Item = T> + Clone,
+    why: impl Fn(&T) -> Option<String>,
     name: impl Fn(usize) -> String,
 ) -> Option<String> {
-    let (first, reason) = rows.iter().enumerate().find_map(|(row, of)| Some((row, why(of)?)))?;
-    let count = rows[first..].iter().filter(|row| why(row).is_some()).count();
+    let mut numbered = rows.clone().enumerate();
+    let (first, reason) = numbered.find_map(|(row, of)| Some((row, why(&of)?)))?;
+    let count = 1 + numbered.filter(|(_, row)| why(row).is_some()).count();
     Some(format!(
         "ignored {count} of {} {what} as invalid, the first in {}: {reason}",
-        rows.len(),
+        rows.count(),
         name(first)
     ))
 }

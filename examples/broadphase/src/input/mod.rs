@@ -31,7 +31,7 @@ use crate::output::{Output, is_output};
 use crate::report::{Reporter, counted};
 use columns::{Choice, Content};
 use npy::Length;
-pub use wide::{RayList, WideBoxes, WideRays, WideScene};
+pub use wide::{RayList, WideBoxes, WideRays, WideScene, bounds};
 
 pub struct Scene {
     /// Measured from `origin`.
@@ -74,7 +74,7 @@ impl Table {
         }
     }
 
-    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+    fn rows(&self) -> impl Iterator<Item = &[f64]> + Clone {
         self.values.chunks_exact(self.columns)
     }
 
@@ -354,7 +354,13 @@ pub fn points(path: &Path, columns: &[String], dimensions: Option<u8>, reporter:
         Ok(points)
     };
     let points = read().with_context(|| name(path))?;
-    warn_of(path, "points", &points.positions, invalid::of_point, place);
+    warn_of(
+        path,
+        "points",
+        points.positions.iter(),
+        |point| invalid::of_point(point),
+        place,
+    );
     Ok(points)
 }
 
@@ -372,7 +378,13 @@ fn vertex(place: usize) -> String {
 }
 
 /// Warns of ignored rows, which otherwise only show as missing results.
-fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>, name_of: impl Fn(usize) -> String) {
+fn warn_of<T>(
+    path: &Path,
+    what: &str,
+    rows: impl Iterator<Item = T> + Clone,
+    why: impl Fn(&T) -> Option<String>,
+    name_of: impl Fn(usize) -> String,
+) {
     warn_all(path, invalid::warning(what, rows, why, name_of));
 }
 

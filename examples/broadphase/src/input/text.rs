@@ -27,7 +27,7 @@ pub fn read(reader: impl BufRead, choice: &Choice, notes: &mut Vec<String>) -> R
         if first.text.contains(&b';') && fields(&above) == fields(&first) {
             return with_header(above, Some(first), stated, lines, choice);
         }
-        lines.comment = Some(above.text.split_off(1));
+        lines.comments.push(above.text.split_off(1));
     }
     let separator = stated.unwrap_or_else(|| Separator::of(&first.text));
     if is_header(&first.text, separator) || is_numbered_index(&first.text, separator) {
@@ -47,8 +47,12 @@ pub fn read(reader: impl BufRead, choice: &Choice, notes: &mut Vec<String>) -> R
         ));
     }
     let width = separator.fields(&first.text).count();
-    let commented = lines.comment.take();
-    let commented = commented.and_then(|comment| plan_of_comment(&comment, separator, width, choice));
+    let comments = std::mem::take(&mut lines.comments);
+    let plans = comments
+        .iter()
+        .rev()
+        .map(|comment| plan_of_comment(comment, separator, width, choice));
+    let commented = plans.filter_map(Result::transpose).next().transpose()?;
     let plan = commented.map_or_else(|| choice.plan(None, width), Ok)?;
     rows(&plan, [Some(first), second], separator, width, lines)
 }
@@ -86,11 +90,13 @@ fn names(text: &[u8], separator: Separator) -> Vec<String> {
 }
 
 /// Names that a comment above the rows gives, as numpy.savetxt and CloudCompare write them.
-fn plan_of_comment(text: &[u8], separator: Separator, width: usize, choice: &Choice) -> Option<Plan> {
+fn plan_of_comment(text: &[u8], separator: Separator, width: usize, choice: &Choice) -> Result<Option<Plan>> {
     let separators = [separator, Separator::of(text)];
     let mut all = separators.into_iter().map(|separator| names(text, separator));
-    let names = all.find(|names| names.len() == width)?;
-    choice.plan_of_comment(&names)
+    match all.find(|names| names.len() == width) {
+        Some(names) => choice.plan_of_comment(&names),
+        None => Ok(None),
+    }
 }
 
 /// The line `sep=;`, as Excel reads and writes it.
@@ -305,13 +311,16 @@ impl<'a> Iterator for LineFields<'a> {
 }
 
 /// Lines end in `\n`, `\r\n` or `\r`.
+/// Comments that are searched for names of columns.
+const MOST_COMMENTS: usize = 64;
+
 pub struct Lines<R> {
     reader: R,
     number: u64,
     after_return: bool,
     line: Vec<u8>,
-    /// Text of the last line that is a comment, until the first row.
-    comment: Option<Vec<u8>>,
+    /// Text of the first lines that are comments.
+    comments: Vec<Vec<u8>>,
 }
 
 impl<R: BufRead> Lines<R> {
@@ -321,7 +330,7 @@ impl<R: BufRead> Lines<R> {
             number: 0,
             after_return: false,
             line: Vec::new(),
-            comment: None,
+            comments: Vec::new(),
         }
     }
 
@@ -337,7 +346,8 @@ impl<R: BufRead> Lines<R> {
                 let text = text.to_vec();
                 return Ok(Some(Line { number, text }));
             };
-            self.comment = Some(comment.to_vec());
+            let comment = comment.to_vec();
+            self.add_comment(comment);
         }
         Ok(None)
     }
@@ -363,6 +373,12 @@ impl<R: BufRead> Lines<R> {
         Ok(Some((self.number, trimmed(&self.line))))
     }
 
+    fn add_comment(&mut self, text: Vec<u8>) {
+        if self.comments.len() < MOST_COMMENTS {
+            self.comments.push(text);
+        }
+    }
+
     /// The next line that has more than blanks and a comment.
     fn next_with_text(&mut self) -> Result<Option<(u64, &[u8])>> {
         while self.next_line()? {
@@ -370,7 +386,7 @@ impl<R: BufRead> Lines<R> {
             if let Some(start) = end
                 && self.line[..start].trim_ascii().is_empty()
             {
-                self.comment = Some(self.line[start + 1..].to_vec());
+                self.add_comment(self.line[start + 1..].to_vec());
             }
             self.line.truncate(end.unwrap_or(self.line.len()));
             if !self.line.trim_ascii().is_empty() {

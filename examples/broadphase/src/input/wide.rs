@@ -9,9 +9,6 @@ use super::{Scene, Table, dimensions_of_boxes, invalid, name, row, warn_all, war
 use crate::mesh::{Mesh, Selection, boxes, sample};
 use crate::report::Reporter;
 
-/// Boxes that decide the origin.
-const SAMPLE: usize = 1 << 14;
-
 pub struct WideScene {
     path: PathBuf,
     pub dimensions: u8,
@@ -66,8 +63,8 @@ impl WideScene {
             warn_all(
                 &self.path,
                 [format!(
-                    "coordinates are rounded to steps of {step}, and the median side of boxes is {side}: results may \
-                     include boxes that are up to two steps apart"
+                    "coordinates are rounded to steps of up to {step}, and the median side of boxes is {side}: results \
+                     may include boxes that are up to two steps apart"
                 )],
             );
         }
@@ -76,7 +73,10 @@ impl WideScene {
 
     fn is_exact(&self) -> bool {
         match &self.content {
-            Content::Table(table) => all_exact(&table.values),
+            // Invalid rows are ignored, whatever their numbers.
+            Content::Table(table) => table
+                .rows()
+                .all(|row| all_exact(row) || invalid::of_box(&corners(row)).is_some()),
             Content::Mesh { mesh, next, .. } => [Some(mesh), next.as_ref()]
                 .into_iter()
                 .flatten()
@@ -86,20 +86,20 @@ impl WideScene {
 
     fn sample(&self) -> Vec<[[f64; 3]; 2]> {
         match &self.content {
-            Content::Table(table) => table.rows().step_by(table.len() / SAMPLE + 1).map(corners).collect(),
-            Content::Mesh { mesh, .. } => sample(mesh, SAMPLE),
+            Content::Table(table) => LocalOrigin::sample(table.len())
+                .map(|index| corners(&table.values[index * table.columns..][..table.columns]))
+                .collect(),
+            Content::Mesh { mesh, .. } => sample(mesh),
         }
     }
 
     pub fn at(self, origin: LocalOrigin, reporter: Reporter) -> Result<Scene> {
         let path = &self.path;
-        let scene = match &self.content {
-            Content::Table(table) => Scene {
-                boxes: boxes_of_table(table, origin),
-                dimensions: self.dimensions,
-                elements: None,
-                origin,
-            },
+        let (boxes, elements) = match &self.content {
+            Content::Table(table) => {
+                warn_of(path, "boxes", table.rows().map(corners), invalid::of_box, row);
+                (boxes_of_table(table, origin), None)
+            }
             Content::Mesh { mesh, next, selection } => {
                 let (boxes, elements) = boxes(mesh, next.as_ref(), selection, origin).with_context(|| name(path))?;
                 let [vertices, edges, faces] = elements.totals;
@@ -107,22 +107,18 @@ impl WideScene {
                     "{}: {vertices} vertices, {edges} edges, {faces} faces",
                     name(path)
                 ));
-                Scene {
-                    boxes,
-                    dimensions: self.dimensions,
-                    elements: Some(elements),
-                    origin,
-                }
+                let bounds = boxes.iter().map(|boxed| bounds(boxed, origin));
+                let id = |index| format!("element {}", elements.id(index as u32));
+                warn_of(path, "elements", bounds, invalid::of_box, id);
+                (boxes, Some(elements))
             }
         };
-        let what = if scene.elements.is_some() { "elements" } else { "boxes" };
-        warn_of(path, what, &scene.boxes, invalid::of_box, |index| {
-            match &scene.elements {
-                Some(elements) => format!("element {}", elements.id(index as u32)),
-                None => row(index),
-            }
-        });
-        Ok(scene)
+        Ok(Scene {
+            boxes,
+            dimensions: self.dimensions,
+            elements,
+            origin,
+        })
     }
 }
 
@@ -165,7 +161,13 @@ impl WideBoxes {
     pub fn at(&self, origin: LocalOrigin) -> Vec<Aabb> {
         let boxes = self.corners.iter().map(|&[min, max]| origin.aabb(min, max)).collect();
         let boxes = filtered(boxes, &self.filters);
-        warn_of(&self.path, "queries", &boxes, invalid::of_box, self.place);
+        warn_of(
+            &self.path,
+            "queries",
+            self.corners.iter(),
+            |corners| invalid::of_box(corners),
+            self.place,
+        );
         boxes
     }
 }
@@ -210,7 +212,13 @@ impl WideRays {
             origin.swept_ray(start, direction, row.get(2 * axes).copied().unwrap_or(f64::INFINITY))
         };
         let rays: Vec<_> = self.table.rows().map(swept).collect();
-        warn_of(&self.path, "rays", &rays, |swept| invalid::of_ray(&swept.ray), row);
+        warn_of(
+            &self.path,
+            "rays",
+            rays.iter(),
+            |swept| invalid::of_ray(&swept.ray),
+            row,
+        );
         if rays.iter().all(|swept| swept.half_extents == [0.0; 3]) {
             return RayList::Plain(rays.into_iter().map(|swept| swept.ray).collect());
         }
@@ -249,6 +257,11 @@ fn all_exact(numbers: &[f64]) -> bool {
 /// Three coordinates. Missing ones are 0.
 fn padded(numbers: &[f64]) -> [f64; 3] {
     std::array::from_fn(|axis| numbers.get(axis).copied().unwrap_or_default())
+}
+
+/// `[min, max]` in the coordinates of the file.
+pub fn bounds(boxed: &Aabb, origin: LocalOrigin) -> [[f64; 3]; 2] {
+    [boxed.min, boxed.max].map(|corner| origin.world(corner))
 }
 
 /// Lower and upper corner of a row: mins, then maxes.

@@ -186,6 +186,17 @@ fn meshes_and_integers_far_away_keep_their_gaps() {
 }
 
 #[test]
+fn warnings_name_the_numbers_of_the_file() {
+    let folder = Folder::new();
+    folder.write(
+        "boxes.csv",
+        "500000.1,0,500000.2,1\n500000.3,0,500000.25,1\n500000.15,0,500000.4,1\n",
+    );
+    let warning = "the first in row 1: its min x 500000.3 is above its max 500000.25";
+    folder.answers(&["pairs", "boxes.csv"], "0,2\n", warning);
+}
+
+#[test]
 fn numbers_that_floats_hold_are_never_moved() {
     let folder = Folder::new();
     folder.write("boxes.csv", "500000,0,500000.5,1\n500000.5,0,500001,1\n");

@@ -509,9 +509,11 @@ fn columns_of_boxes_are_read_by_name() {
             "4294967295,1,0,2,0,2 4294967295,1,1,3,1,3 4294967295,2,1,3,1,3",
             "0,2\n1,2\n",
         ),
-        // Names without a meaning.
         ("x,y,z,a,b,c", "0,0,0,1,1,1 1,1,1,2,2,2", "0,1\n"),
         ("x,y,u,v", "0,0,1,1 1,1,2,2", "0,1\n"),
+        ("x,y,half_w,half_h", "0,0,1,1 1.5,1,1,1", "0,1\n"),
+        ("x1,y1,x0,y0", "1,1,0,0 2,2,1,1", "0,1\n"),
+        ("x2,x1,y2,y1", "1,0,1,0 2,1,2,1", "0,1\n"),
         ("x,y,z,x,y,z", "0,0,0,1,1,1 1,1,1,2,2,2", "0,1\n"),
     ] {
         folder.answers(&with_header(&folder, "pairs @", header, rows), expected, "");
@@ -540,10 +542,24 @@ fn names_of_columns_that_mean_several_things_are_refused() {
         ("x,y,z,dx,dy,dz,tmax", "0,0,0,1,1,1,1", "pick them with --columns"),
         ("x,y,z,nx,ny,nz", six, "nx would be the max in x; choose"),
         ("z,y,x,a,b,c", six, "z would be the min in x; choose --form"),
+        ("x,y,z,sx,sy,sz", six, "the meaning of sx is unknown; choose --form"),
+        ("x,y,rx,ry", "0,0,1,1", "the meaning of rx is unknown; choose --form"),
+        (
+            "x_a,x_b,y_a,y_b",
+            "0,1,5,6",
+            "the meaning of y_a is unknown; choose --form",
+        ),
         ("x,y,z,radius", "0,0,0,1", "z would be the max in x; choose --form"),
     ] {
         folder.refuses(&with_header(&folder, "pairs @", header, rows), &["named.csv: ", needle]);
     }
+    // As numpy.savetxt writes them.
+    folder.write("saved.txt", "# x y z dx dy dz\n0 0 0 2 2 2\n3 0 0 2 2 2\n");
+    folder.refuses(&["pairs", "saved.txt"], &["saved.txt: ", "dx would be the max in x"]);
+    folder.write("saved.txt", "# xmin xmax ymin ymax\n# units m\n0 1 5 6\n3 4 5 6\n");
+    folder.answers(&["pairs", "saved.txt"], "", "");
+    folder.write("saved.txt", "# made by a program on day 6\n0 0 0 2 2 2\n1 0 0 2 2 2\n");
+    folder.answers(&["pairs", "saved.txt"], "0,1\n", "");
     for (form, expected) in [("min-size", ""), ("center-size", ""), ("center-half", "0,1\n")] {
         for (header, rows) in [
             ("x,y,z,dx,dy,dz", six),
