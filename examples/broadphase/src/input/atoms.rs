@@ -176,8 +176,8 @@ fn lattice(comment: &str, notes: &mut Vec<String>) -> Result<Option<[[f64; 3]; 3
     let cell = periods(&sides).map_or(sides, along_axes);
     if Lattice::new(cell).is_none() {
         notes.push(
-            "vectors of Lattice are in one plane, or too short or long: ignored, so pairs across its sides are missing; pass --period if \
-             needed"
+            "Lattice is flat, or its vectors too short or long: ignored, so pairs across its sides are missing; pass \
+             --period if needed"
                 .to_owned(),
         );
         return Ok(None);

@@ -387,7 +387,7 @@ fn sparse_accessors_replace_elements() {
         (
             "\"count\":3",
             "\"count\":1000000000000",
-            "accessor 0: too large: repeated meshes and sparse accessors take 12000000000000 bytes",
+            "accessor 0: too large: repeated meshes and sparse accessors take 12000000000012 bytes",
         ),
         (
             "\"sparse\":{\"count\":1",
@@ -545,4 +545,77 @@ fn hostile_skins_and_targets_are_refused() {
         &["pairs", "many.gltf", "--elements", "vertices"],
         &["morph target 558: too large: repeated meshes"],
     );
+    // So do primitives, targets, weights and sets of joints of each instance, even without vertices.
+    let mut parts = Parts::default();
+    parts.floats("VEC3", &[0.0; 3]);
+    parts.joints(&[[0; 4]]);
+    parts.floats("VEC4", &[1.0, 0.0, 0.0, 0.0]);
+    let list = |item: &str, count| vec![item; count].join(",");
+    let targets = |count, weights: &str| {
+        let targets = list("{}", count);
+        format!(r#"{{"mode":0,"attributes":{{"POSITION":0}},"targets":[{targets}]}}],"weights":[{weights}"#)
+    };
+    let zeros = list("0", 29_999);
+    let sets: String = (0..100)
+        .map(|set| format!(r#","JOINTS_{set}":1,"WEIGHTS_{set}":2"#))
+        .collect();
+    let skinned = format!(r#"{{"mode":0,"attributes":{{"POSITION":0{sets}}}}}"#);
+    let node = r#"{"mesh":0}"#;
+    for (name, nodes, primitives, needle) in [
+        (
+            "targets.gltf",
+            list(node, 30_000),
+            targets(30_000, &format!("1,{zeros}")),
+            "node 172: too large: repeated meshes",
+        ),
+        (
+            "weights.gltf",
+            list(node, 30_000),
+            targets(0, &zeros),
+            ": too large: repeated meshes",
+        ),
+        (
+            "primitives.gltf",
+            list(node, 30_000),
+            list(r#"{"attributes":{}}"#, 30_000),
+            ": too large: repeated meshes",
+        ),
+        (
+            "sets.gltf",
+            list(r#"{"mesh":0,"skin":0}"#, 600),
+            list(&skinned, 100),
+            ": too large: repeated meshes",
+        ),
+    ] {
+        let scene =
+            format!(r#""nodes":[{nodes}],"skins":[{{"joints":[0]}}],"meshes":[{{"primitives":[{primitives}]}}]"#);
+        folder.write(name, parts.file(&scene));
+        folder.refuses(&["pairs", name, "--elements", "vertices"], &[name, needle]);
+    }
+}
+
+#[test]
+fn a_hundred_faces_of_52_targets_are_read() {
+    const VERTICES: usize = 300;
+    const TARGETS: usize = 52;
+    let mut parts = Parts::default();
+    let primitives: Vec<_> = (0..4)
+        .map(|_| {
+            let position = parts.floats("VEC3", &[1.0; 3 * VERTICES]);
+            let targets: Vec<_> = (0..TARGETS)
+                .map(|_| parts.floats("VEC3", &[0.5; 3 * VERTICES]))
+                .map(|target| format!(r#"{{"POSITION":{target}}}"#))
+                .collect();
+            let targets = targets.join(",");
+            format!(r#"{{"mode":0,"attributes":{{"POSITION":{position}}},"targets":[{targets}]}}"#)
+        })
+        .collect();
+    let json = parts.file(&format!(
+        r#""nodes":[{}],"meshes":[{{"primitives":[{}],"weights":[{}]}}]"#,
+        vec![r#"{"mesh":0}"#; 100].join(","),
+        primitives.join(","),
+        vec!["1"; TARGETS].join(",")
+    ));
+    let found = vertices(&Folder::new(), &json);
+    assert_eq!(found, vec![[1.0 + 0.5 * TARGETS as f32; 3]; 100 * 4 * VERTICES]);
 }

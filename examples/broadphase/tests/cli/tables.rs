@@ -106,7 +106,7 @@ fn atoms_are_points() {
             "flat.xyz",
             "Lattice=\"9 0 0 5 0 0 0 0 9\"",
             "",
-            "flat.xyz: vectors of Lattice are in one plane, or too short or long: ignored",
+            "flat.xyz: Lattice is flat, or its vectors too short or long: ignored",
         ),
     ] {
         folder.write(name, cell(lattice));

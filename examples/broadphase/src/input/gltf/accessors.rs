@@ -137,8 +137,8 @@ impl<'a> Accessors<'a> {
         self.elements(index, shape, kinds, false)
     }
 
-    /// Like [`read`](Self::read), but an accessor without data has zeros, as in exported morph targets that move no
-    /// vertex. Other data is missing for a reason, such as compression.
+    /// Like [`read`](Self::read), but an accessor without data holds zeros, as exporters write morph targets that move
+    /// no vertex. Elsewhere, missing data means compression.
     pub fn read_or_zeros(&mut self, index: u32, shape: Shape, kinds: &[u32]) -> Result<Elements<'a>> {
         self.elements(index, shape, kinds, true)
     }

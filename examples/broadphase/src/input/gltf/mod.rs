@@ -181,10 +181,15 @@ struct Reader<'a> {
     mesh: mesh::Mesh,
 }
 
+/// Bytes counted per primitive, morph target and set of joints of each mesh instance, since they take time even without
+/// vertices. Real ones take more in JSON: 100 instances never reach the limit by these alone.
+const PER_ENTRY: u64 = 12;
+
 struct Instance<'a> {
     /// `None` for the identity.
     global: Option<Transform>,
     joints: Option<Joints>,
+    /// Empty if all are 0.
     morph_weights: &'a [f64],
 }
 
@@ -239,6 +244,13 @@ impl<'a> Reader<'a> {
             bail!("unsupported extension \"EXT_mesh_gpu_instancing\"; export without it");
         }
         let mesh = entry(&self.document.meshes, mesh_index, "mesh")?;
+        let weights = if node.weights.is_empty() {
+            &mesh.weights
+        } else {
+            &node.weights
+        };
+        self.accessors.room(PER_ENTRY, mesh.primitives.len() as u64)?;
+        self.accessors.room(1, weights.len() as u64)?;
         let instance = Instance {
             global: self.nodes.global(index)?,
             joints: match node.skin {
@@ -248,10 +260,9 @@ impl<'a> Reader<'a> {
                 }
                 None => None,
             },
-            morph_weights: if node.weights.is_empty() {
-                &mesh.weights
-            } else {
-                &node.weights
+            morph_weights: match weights.iter().any(|&weight| weight != 0.0) {
+                true => weights,
+                false => &[],
             },
         };
         let mut known = HashMap::new();
@@ -284,11 +295,13 @@ impl<'a> Reader<'a> {
         let sources = Sources {
             position,
             influences: is_skinned.then_some(&attributes.influences),
-            targets: match instance.morph_weights.iter().any(|&weight| weight != 0.0) {
-                true => &primitive.targets,
-                false => &[],
+            targets: match instance.morph_weights.is_empty() {
+                true => &[],
+                false => &primitive.targets,
             },
         };
+        let sets = sources.influences.map_or(0, |influences| influences.len());
+        self.accessors.room(PER_ENTRY, (sources.targets.len() + sets) as u64)?;
         let (first, count) = match known.get(&sources) {
             Some(&vertices) => vertices,
             None => {
