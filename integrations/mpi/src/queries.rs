@@ -143,6 +143,8 @@ impl<C: Communicator> Ranks<C> {
     /// Finds the boxes within `radius` of each box of this rank, on all ranks. Lists ascend by id. Those of static
     /// boxes come first, in the order of `owned`. Collective.
     ///
+    /// On axes with a period, the distance is that to the nearest image, for any radius.
+    ///
     /// No step is needed: boxes near another rank's boxes are sent there first. With `half`, each pair is listed once,
     /// by its static box, else by the smaller id.
     ///

@@ -92,10 +92,10 @@ pub struct NeighborsArgs {
     /// If f32 does not hold all coordinates, distances are compared in f64. Otherwise, radius and period are rounded
     /// to f32, too.
     pub points: PathBuf,
-    /// Largest distance between two points.
+    /// Largest distance between two points, at most half of each period.
     #[arg(long, allow_negative_numbers = true)]
     pub radius: f64,
-    /// Period of all axes, or one period per axis.
+    /// Period of all axes, or one period per axis, 0 for none.
     #[arg(long, value_delimiter = ',')]
     pub period: Vec<f64>,
     /// Lists each pair twice, in both directions.

@@ -265,6 +265,8 @@ impl<C: Communicator> Run<'_, C> {
 
     fn neighbors(&mut self, args: &NeighborsArgs) -> Result<(), RankError> {
         let output = Output::open(self.communicator(), &args.output, &[&args.points])?;
+        self.check_radius(args.radius)?;
+        self.check_periods(args)?;
         let slice = self.slice(&args.points, &[2, 3], point_fault)?;
         let axes = slice.columns;
         let mut periods = [0.0; 3];
@@ -281,7 +283,6 @@ impl<C: Communicator> Run<'_, C> {
             ref each => Err(format!("--period has {} numbers, the points are {axes}D", each.len())),
         };
         agreed(self.communicator(), given)?;
-        self.check_radius(args.radius)?;
         let (ranks, rows) = if self.all(slice.is_exact(axes)) {
             let single = |row: &[f64]| Aabb::point(vector(row).map(|coordinate| coordinate as f32));
             let mut input = input(&slice, axes, slice.rows().map(single).collect());
@@ -314,6 +315,21 @@ impl<C: Communicator> Run<'_, C> {
             Ok(())
         } else {
             Err(format!("--radius is {radius}"))
+        };
+        agreed(self.communicator(), checked)
+    }
+
+    /// Rows have no shifts, so a pair must have one image within the radius at most.
+    fn check_periods(&self, args: &NeighborsArgs) -> Result<(), RankError> {
+        let radius = args.radius;
+        // Periods that are 0 in `f32` are none.
+        let is_short = |period: f64| period as f32 > 0.0 && 2.0 * radius > period;
+        let checked = match args.period.iter().find(|&&period| is_short(period)) {
+            None => Ok(()),
+            Some(period) => Err(format!(
+                "--radius {radius} is above half of --period {period}, and only nearest images would be listed; \
+                 broadphase neighbors and Python's neighbors list all images"
+            )),
         };
         agreed(self.communicator(), checked)
     }

@@ -460,6 +460,53 @@ fn doubles_that_singles_hold_give_the_file_of_singles() {
 }
 
 #[test]
+fn a_radius_above_half_a_period_is_refused_on_all_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let output = at("result.npy");
+    // f32 does not hold the numbers of the second file.
+    let points = [0.125, 0.0, 0.5, 0.875, 0.0, 0.5];
+    npy_of(Path::new(&at("singles.npy")), "<f8", 3, &points);
+    npy_of(
+        Path::new(&at("doubles.npy")),
+        "<f8",
+        3,
+        &points.map(|number| number + 0.1),
+    );
+    for file in [at("singles.npy"), at("doubles.npy")] {
+        for (radius, period, short) in [
+            ("0.75", "1", Some("1")),
+            ("0.5000000001", "1", Some("1")),
+            ("0.75", "2,0,1.25", Some("1.25")),
+            ("1e300", "1,0,0", Some("1")),
+            ("inf", "0,0,1", Some("1")),
+            ("0.5", "1", None),
+            ("0.35", "0.7", None),
+            ("0.8", "0,2,1.6", None),
+            ("0.8", "2,1e-50,0", None),
+        ] {
+            let command = ["neighbors", &file, "--radius", radius, "--period", period];
+            let Some(short) = short else {
+                assert_eq!(rows::<u64>(&command, &output).0, [0, 1], "{command:?}");
+                fs::remove_file(&output).unwrap();
+                continue;
+            };
+            let done = run(3, &[&command[..], &["-o", &output]].concat());
+            let told = String::from_utf8_lossy(&done.stderr);
+            assert_eq!(done.status.code(), Some(2), "{command:?}: {told}");
+            let ours: Vec<_> = told
+                .lines()
+                .filter(|line| line.starts_with("broadphase-mpi: "))
+                .collect();
+            let wanted = format!("is above half of --period {short}, and only nearest images would be listed");
+            assert!(ours.len() == 1 && ours[0].contains(&wanted), "{command:?}: {told}");
+            let left = [&output, &at("result.npy.part")].map(|path| Path::new(path).exists());
+            assert_eq!(left, [false; 2], "{command:?}");
+        }
+    }
+}
+
+#[test]
 fn coarse_rounding_is_a_warning_that_quiet_silences() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
