@@ -294,7 +294,7 @@ fn pair_step(space: &Space<'_>, radius: f64, step: &mut Step<'_>, output: &mut O
         Ok(spaces) => spaces,
         Err(Refused::Far(row)) => bail!("point {row} is 2^36 or more periods away"),
         Err(Refused::Images(count)) => {
-            bail!("--radius {radius}: {count:.0} images of points may be within it; the limit is 2^27")
+            bail!("--radius {radius}: {count:.0} images of points may be within it; the limit is 2^26")
         }
     };
     let boxes = input::Scene {

@@ -9,7 +9,7 @@ use crate::ruler::Ruler;
 use crate::{Vector, dot, round_down, round_up};
 
 /// Bound of the number of images, and of their shifts.
-const MOST_IMAGES: f64 = (1 << 27) as f64;
+const MOST_IMAGES: f64 = (1 << 26) as f64;
 /// Tests per point up to which brute force is faster than the CPU engine, measured on 2 cores.
 const MOST_TESTS: usize = 800;
 /// Half extent in radii up to which rounding is below a sixteenth of the radius.

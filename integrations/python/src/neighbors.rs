@@ -150,7 +150,7 @@ pub fn neighbors<'py>(
         let refused = |refused| match refused {
             Refused::Far(row) => PyValueError::new_err(format!("points[{row}] is more than 2^29 cells away")),
             Refused::Images(count) => PyOverflowError::new_err(format!(
-                "radius is {radius:?}, and {count:.0} images of points may be within it: 2^27 are possible"
+                "radius is {radius:?}, and {count:.0} images of points may be within it: 2^26 are possible"
             )),
         };
         let spaces = Spaces::new(&points, worlds.as_deref(), &lattices, radius, MOST_CELLS).map_err(refused)?;

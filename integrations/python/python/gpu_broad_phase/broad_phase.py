@@ -524,7 +524,7 @@ class BroadPhase:
             For a wrong shape, a number that is not finite, a negative radius, vectors of periodic axes that are zero or
             in one plane, or points 2^29 or more cells away. The message names the row.
         OverflowError
-            For more than 2^27 images, or 2^32 - 2 pairs.
+            For more than 2^26 images, or 2^32 - 2 pairs.
 
         Examples
         --------
