@@ -60,6 +60,7 @@ impl Lattice {
     }
 
     /// Coordinates of a position in cells, 0 on axes without a period.
+    #[inline]
     pub fn scaled(&self, position: Vector) -> Vector {
         self.reciprocal.map(|axis| dot(axis, position))
     }

@@ -191,6 +191,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// Coordinates in cells, and the largest sum of their terms' magnitudes, which bounds rounding.
+    #[inline(always)]
     fn scaled(&self, row: usize) -> (Vector, f64) {
         let (point, lattice) = (self.points[row], self.lattice(row));
         let size = |axis: Vector| dot(axis.map(f64::abs), point.map(f64::abs));
@@ -199,25 +200,25 @@ impl<'a> Spaces<'a> {
     }
 
     /// Position of a point or image, and the bound of its rounding.
+    #[inline(always)]
     fn moved(&self, row: usize, by: [i32; 3]) -> (Vector, Vector) {
         let point = self.points[row];
-        let (mut position, mut error) = (point, [0.0; 3]);
+        let (mut position, mut size) = (point, [0.0; 3]);
         if !self.homes.is_empty() {
             let home = self.homes[row];
-            let shift: Vector = std::array::from_fn(|axis| home[axis] + f64::from(by[axis]));
-            let vectors = &self.lattice(row).vectors;
-            for axis in 0..3 {
-                let mut size = 0.0;
-                for of in 0..3 {
-                    let step = shift[of] * vectors[of][axis];
+            for (of, vector) in self.lattice(row).vectors.iter().enumerate() {
+                let cells = home[of] + f64::from(by[of]);
+                for axis in 0..3 {
+                    let step = cells * vector[axis];
                     position[axis] += step;
-                    size += step.abs();
-                }
-                if size > 0.0 {
-                    error[axis] = 16.0 * f64::EPSILON * (size + point[axis].abs());
+                    size[axis] += step.abs();
                 }
             }
         }
+        let error = std::array::from_fn(|axis| match size[axis] > 0.0 {
+            true => 16.0 * f64::EPSILON * (size[axis] + point[axis].abs()),
+            false => 0.0,
+        });
         (position, error)
     }
 
@@ -353,6 +354,7 @@ impl<'a> Spaces<'a> {
     }
 
     /// Place of a point or image, and the bound of its rounding.
+    #[inline(always)]
     fn place(&self, row: usize, by: [i32; 3]) -> (Vector, Vector) {
         let (position, error) = self.moved(row, by);
         let frame = &self.frames[self.world(row)];
