@@ -1,6 +1,7 @@
 //! Finds neighbours by a step in f32, and keeps those that are near in f64 by the original numbers.
 
 use std::borrow::Cow;
+use std::time::Instant;
 
 use anyhow::{Result, bail};
 use exact_neighbors::{Lattice, Links, Refused, Spaces, distance};
@@ -16,8 +17,8 @@ use crate::mesh::round_up;
 use crate::nearest;
 use crate::output::Target;
 use crate::query;
-use crate::report::{self, Reporter};
-use crate::step::Step;
+use crate::report::{self, Reporter, counted};
+use crate::step::{Answer, Step};
 
 pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     if args.radius.is_none() && args.nearest.is_none() {
@@ -297,9 +298,53 @@ fn pair_step(space: &Space<'_>, radius: f64, step: &mut Step<'_>, output: &mut O
             bail!("--radius {radius}: {count:.0} images of points may be within it; the limit is 2^26")
         }
     };
+    let began = Instant::now();
+    let tested = (spaces.has_mostly_images() && !step.is_needed()).then(|| spaces.tested_pairs());
+    let (pairs, answer) = match tested.flatten() {
+        Some(pairs) => (pairs, None),
+        None => {
+            let mut answer = step_of_boxes(spaces.boxes().boxes, space.dimensions, step, output)?;
+            (std::mem::take(&mut answer.result.pairs), Some(answer))
+        }
+    };
+    let links = Links::new(&spaces, &pairs, !output.args.full, |offset| distance(offset) <= radius);
+    drop(pairs);
+    let status = match answer {
+        Some(mut answer) => {
+            // Without images.
+            answer.result.counters.objects = space.points.len() as u32;
+            answer.result.counters.invalid = invalid as u32;
+            report::neighbors(output.reporter, &answer.result, links.count() as u64, answer.duration);
+            step.status(&answer.result)
+        }
+        None => {
+            let points = counted(space.points.len() as u64, "point");
+            let pairs = counted(links.count() as u64, "pair");
+            let time = began.elapsed().as_secs_f64() * 1e3;
+            output.reporter.say(format!(
+                "all images were tested, without a step: {points}; {pairs}; {time:.1} ms"
+            ));
+            Status::Done
+        }
+    };
+    let original = |row: usize| kept.as_ref().map_or(row as u32, |kept| kept[row]);
+    let rows = (0..spaces.rows()).flat_map(|row| links.of(row).iter().map(move |&link| (row, link)));
+    let rows = rows.map(|(row, link)| {
+        let (other, shift, offset) = spaces.follow(row, link);
+        Row {
+            points: [original(row), original(other as usize)],
+            distance: distance(offset),
+            shift,
+        }
+    });
+    output.write(step, links.count(), rows)?;
+    Ok(status)
+}
+
+fn step_of_boxes(boxes: Vec<Aabb>, axes: u8, step: &mut Step<'_>, output: &Output<'_>) -> Result<Answer> {
     let boxes = input::Scene {
-        boxes: spaces.boxes().boxes,
-        dimensions: space.dimensions,
+        boxes,
+        dimensions: axes,
         elements: None,
         origin: LocalOrigin::default(),
     };
@@ -312,26 +357,5 @@ fn pair_step(space: &Space<'_>, radius: f64, step: &mut Step<'_>, output: &mut O
         objects: Source::Host(&boxes.boxes),
         ..Scene::default()
     };
-    let answer = step.run(&descriptor, &scene)?;
-    let mut result = answer.result;
-    drop(boxes);
-    let pairs = std::mem::take(&mut result.pairs);
-    let links = Links::new(&spaces, &pairs, !output.args.full, |offset| distance(offset) <= radius);
-    drop(pairs);
-    // Without images.
-    result.counters.objects = space.points.len() as u32;
-    result.counters.invalid = invalid as u32;
-    report::neighbors(output.reporter, &result, links.count() as u64, answer.duration);
-    let original = |row: usize| kept.as_ref().map_or(row as u32, |kept| kept[row]);
-    let rows = (0..spaces.rows()).flat_map(|row| links.of(row).iter().map(move |&link| (row, link)));
-    let rows = rows.map(|(row, link)| {
-        let (other, shift, offset) = spaces.follow(row, link);
-        Row {
-            points: [original(row), original(other as usize)],
-            distance: distance(offset),
-            shift,
-        }
-    });
-    output.write(step, links.count(), rows)?;
-    Ok(step.status(&result))
+    step.run(&descriptor, &scene)
 }

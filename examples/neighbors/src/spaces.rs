@@ -389,14 +389,21 @@ impl<'a> Spaces<'a> {
         }
     }
 
+    /// True for radii so far above the periods that most pairs with images are near, and all boxes of images overlap.
+    pub fn has_mostly_images(&self) -> bool {
+        self.images.len() > 8 * self.points.len()
+    }
+
     /// Such pairs by brute force. `None` if the CPU engine is faster.
     pub fn tested_pairs(&self) -> Option<Vec<Pair>> {
-        if self.points.len() > 2 * MOST_TESTS * self.frames.len() {
+        let is_small = self.points.len() <= 2 * MOST_TESTS * self.frames.len();
+        if !is_small && !self.has_mostly_images() {
             return None;
         }
         let worlds = self.rows_of_worlds(self.frames.len());
         let tests = |rows: &Rows| rows.points.len() * (rows.points.len() / 2 + rows.images.len());
         let is_fast = worlds.iter().map(tests).sum::<usize>() <= MOST_TESTS * self.points.len();
+        let is_fast = is_fast || self.has_mostly_images();
         is_fast.then(|| worlds.par_iter().flat_map_iter(|rows| self.test_all(rows)).collect())
     }
 

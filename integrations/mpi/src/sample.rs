@@ -1,8 +1,8 @@
+use gpu_broad_phase::LocalOrigin;
+
 use crate::communicator::Communicator;
 
-const LARGEST: u64 = 16_384;
-
-/// Returns a sample of the `f64` boxes of all ranks: at most 16,384, evenly spaced in rank order. It is the same on all
+/// Returns a sample of the `f64` boxes of all ranks: at most 16,384, scattered over all ranks. It is the same on all
 /// ranks, and so is its [`LocalOrigin`](gpu_broad_phase::LocalOrigin). Collective.
 ///
 /// ```
@@ -22,9 +22,14 @@ pub fn common_sample<C: Communicator>(
     let counts: Vec<u64> = bytemuck::pod_collect_to_vec(&ranks.gather(&(boxes.len() as u64).to_ne_bytes()));
     let total: u64 = counts.iter().sum();
     let before: u64 = counts[..ranks.rank()].iter().sum();
-    let stride = total.div_ceil(LARGEST).max(1);
-    let first = before.next_multiple_of(stride) - before;
-    let own: Vec<_> = boxes.skip(first as usize).step_by(stride as usize).collect();
+    let mut rows: Vec<u64> = LocalOrigin::sample(total as usize).map(|row| row as u64).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    let end = before + counts[ranks.rank()];
+    let mut wanted = rows.iter().filter(|row| (before..end).contains(row)).peekable();
+    let mut is_wanted = |row: u64| wanted.next_if(|&&wanted| wanted == row).is_some();
+    let own = (before..).zip(boxes).filter(|&(row, _)| is_wanted(row));
+    let own: Vec<_> = own.map(|(_, aabb)| aabb).collect();
     let messages = if own.is_empty() {
         Vec::new()
     } else {
@@ -32,7 +37,7 @@ pub fn common_sample<C: Communicator>(
     };
     let came = ranks.exchange(messages);
     let mut sample = came.into_iter().flat_map(|(_, message)| message).collect::<Vec<u8>>();
-    sample.resize(total.div_ceil(stride) as usize * size_of::<[[f64; 3]; 2]>(), 0);
+    sample.resize(rows.len() * size_of::<[[f64; 3]; 2]>(), 0);
     ranks.broadcast(0, &mut sample);
     bytemuck::pod_collect_to_vec(&sample)
 }

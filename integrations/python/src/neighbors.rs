@@ -17,7 +17,7 @@ const MOST_CELLS: u64 = 1 << 29;
 
 /// Pairs that may be within the radius: a point, and a point or image.
 fn pairs(finder: &mut Finder, spaces: &Spaces<'_>) -> PyResult<Vec<Pair>> {
-    if finder.broad_phase.gpu().is_none()
+    if (finder.broad_phase.gpu().is_none() || spaces.has_mostly_images())
         && let Some(pairs) = spaces.tested_pairs()
     {
         // As after a step.

@@ -387,11 +387,11 @@ impl Header<'_> {
             let word = word(&self.columns[index].name);
             word.len() > 1 && (word.starts_with(["x", "y", "z"][axis]) || word.ends_with(["x", "y", "z"][axis]))
         };
-        let are_at_axes = (axes..2 * axes).zip(0..).all(has_axis);
-        let are_in_pairs = (0..2 * axes).map(|index| (index, index / 2)).all(has_axis);
-        let is_unknown = |column: &&Column| column.meaning.is_none();
-        if !are_points && (are_at_axes || are_in_pairs) {
-            if let Some(column) = self.columns[axes..2 * axes].iter().find(is_unknown) {
+        let are_at_axes = || (axes..2 * axes).zip(0..).all(has_axis);
+        let are_in_pairs = || (0..2 * axes).map(|index| (index, index / 2)).all(has_axis);
+        if !are_points && (are_at_axes() || are_in_pairs()) {
+            let mut behind = self.columns[axes..2 * axes].iter();
+            if let Some(column) = behind.find(|column| column.meaning.is_none()) {
                 return Some(format!("the meaning of {} is unknown", shortened(&column.name)));
             }
         }
