@@ -43,8 +43,8 @@ const WORDS: [(Role, &str); 10] = [
     // A bare axis.
     (Position, " pos position"),
     (Center, "c center centre centroid"),
-    (Min, "min lower low lo"),
-    (Max, "max upper high hi"),
+    (Min, "min lower low lo from"),
+    (Max, "max upper high hi to"),
     (Edge, "0 1 2"),
     (Size, "size width length"),
     (Half, "h half halfsize halfextent halfextents"),
