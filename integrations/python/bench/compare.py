@@ -115,8 +115,6 @@ def has(*modules: str) -> bool:
     return all(importlib.util.find_spec(module) is not None for module in modules)
 
 
-
-
 def keys_of(first: npt.NDArray[Any], second: npt.NDArray[Any], count: int) -> Keys:
     return first.astype(np.int64) * count + second.astype(np.int64)
 
@@ -135,8 +133,6 @@ def same(found: Keys, expected: Keys) -> str:
         counts = f"{len(more)} more, {len(fewer)} fewer, {repeated} twice"
         raise Differs(f"{len(found)} rows in place of {len(expected)}: {counts}")
     return ""
-
-
 
 
 def pairs(options: Options) -> Iterator[Row]:
@@ -179,8 +175,6 @@ def box_columns(boxes: scenes.Boxes, options: Options) -> list[Column]:
     columns += [Column("rtree", rtree)] if has("rtree") else []
     columns += [Column("warp Bvh", warp)] if has("warp") else []
     return columns
-
-
 
 
 def neighbors(options: Options) -> Iterator[Row]:
@@ -382,8 +376,6 @@ def structure_columns(count: int, options: Options) -> list[Column]:
     return columns
 
 
-
-
 def meshes(options: Options) -> Iterator[scenes.Mesh]:
     for size in options.sizes:
         yield scenes.cloth(size)
@@ -473,8 +465,6 @@ def mesh_columns(mesh: scenes.Mesh, options: Options) -> list[Column]:
             largest = 3_000.0 if method == "BruteForce" else float("inf")
             columns.append(Column(f"ipctk {method}", partial(ipctk, method), largest))
     return columns
-
-
 
 
 def rays(options: Options) -> Iterator[Row]:
@@ -574,8 +564,6 @@ def ray_columns(
     columns += [Column("trimesh, embree", embree)] if has("trimesh", "embreex") else []
     columns += [Column("warp Bvh", warp)] if has("warp") else []
     return columns
-
-
 
 
 def shown(seconds: float) -> str:
