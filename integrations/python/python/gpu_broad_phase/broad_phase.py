@@ -48,8 +48,9 @@ class BroadPhase:
     Boxes are compared in float32. float64 boxes, rays and queries are rounded outward, so no pair, hit or result is
     missed, but objects apart by less than the rounding may be found, too. Coordinates far from zero, such as UTM, are
     first measured from an origin near most boxes. The origin stays from step to step while it serves, and is 0 if
-    float32 holds all numbers. If the rounding still exceeds a hundredth of the median side of the boxes, a
-    `RuntimeWarning` says so. `neighbors` and `collision_candidates` are exact in float64.
+    float32 holds all numbers. float64 rays and queries of float32 boxes far from zero build the table again once. If
+    the rounding still exceeds a hundredth of the median side of the boxes, a `RuntimeWarning` says so. `neighbors` and
+    `collision_candidates` are exact in float64.
 
     Arrays of float32 and float64 are read in place, in any order and with any strides. Other types are converted to
     float64 first.
