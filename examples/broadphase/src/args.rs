@@ -385,7 +385,11 @@ const SCENE_FORMATS: &str = "\
     --columns.\n\n\
     Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D (rows, \
     2, 2). FILE.npz:NAME selects one of several arrays. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
-    Invalid rows, with NaN or a min above its max, are ignored and keep their numbers.\n\n\
+    Invalid rows, with NaN or a min above its max, are ignored and keep their numbers. Ids are row numbers from 0, \
+    without header and comments.\n\n\
+    Coordinates are compared in f32. If f32 does not hold all numbers, they are measured from an origin near most \
+    boxes, and rounded outward: nothing that overlaps or is hit is lost, but boxes apart by less than the rounding may \
+    be added. A warning names the rounding where it is large beside the boxes.\n\n\
     Meshes are .ply, .obj, .stl, .gltf and .glb. Faces of fewer than three vertices, lines of fewer than two, and \
     edges from a vertex to itself are left out and get no numbers; invalid elements keep theirs. A point cloud needs \
     --elements vertices.\n\n\
@@ -516,8 +520,8 @@ pub struct PairArgs {
     /// One column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
-    /// File with pairs to exclude: two columns of ids, as in results without --local-ids, in either order. A text file
-    /// without rows excludes nothing.
+    /// File with pairs to exclude: two columns of ids, as in results without --local-ids, in either order. Other ids
+    /// and a text file without rows exclude nothing.
     #[arg(long, value_name = "FILE")]
     pub exclude: Option<PathBuf>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
