@@ -59,6 +59,7 @@ def pairs_of(lower: Any, upper: Any) -> Any:
 PLACES = st.sampled_from(["utm", "one axis", "thousand", "trillion", "whole", "mixed"])
 
 
+@pytest.mark.filterwarnings("ignore:coordinates are rounded:RuntimeWarning")
 @given(place=PLACES, dimensions=st.sampled_from([2, 3]), rows=st.integers(0, 150), seed=st.integers(0, 1 << 32))
 @example("utm", 3, 150, 1)
 @example("whole", 2, 150, 1)
@@ -338,6 +339,7 @@ def test_lengths_are_rounded_outward(backend: str) -> None:
         assert mine.rays([[0.1, 0.5, 5]], [[0, 0, -1.0]], half_extents=[[bad, 0, 0]]).objects.tolist() == [-1]
 
 
+@pytest.mark.filterwarnings("ignore:coordinates are rounded:RuntimeWarning")
 def test_rays_beyond_float32(backend: str) -> None:
     mine = broad_phase(backend)
     mine.step([[1e39, 0, 0, 1.1e39, 1, 1], [1.2e39, 0, 0, 1.3e39, 1, 1]])

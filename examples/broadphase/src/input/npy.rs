@@ -7,6 +7,8 @@ use super::{Table, npy_header, shortened};
 use crate::report::counted;
 
 const NEEDED: &str = "use floats or integers";
+/// All integers up to this are an `f64`.
+const MOST_EXACT: f64 = (1_u64 << 53) as f64;
 
 #[derive(Clone, Copy, PartialEq)]
 pub enum Length {
@@ -51,6 +53,10 @@ pub fn read(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<S
     }
     let mut table = Table::new(columns as usize);
     table.values = number.read(reader, (rows * columns) as usize, trust)?;
+    let is_integer = (number.value)(1) == 1.0;
+    if is_integer && table.values.iter().any(|value| value.abs() > MOST_EXACT) {
+        notes.push("integers above 2^53 are rounded to 53 bits; subtract a common number first".to_owned());
+    }
     if header.is_fortran {
         table.values = in_c_order(&table.values, rows as usize, inner);
     }

@@ -183,6 +183,16 @@ fn meshes_and_integers_far_away_keep_their_gaps() {
         .collect();
     folder.write("nm.npy", npy(&npy_header("<i8", false, "(3, 4)"), &bytes));
     folder.answers(&["pairs", "nm.npy"], "1,2\n", "");
+    let times = [[0_i64, 100], [200, 300]]
+        .map(|[from, to]| [1_700_000_000_000_000_000 + from, 0, 1_700_000_000_000_000_000 + to, 1]);
+    let bytes: Vec<_> = times
+        .as_flattened()
+        .iter()
+        .flat_map(|number| number.to_le_bytes())
+        .collect();
+    folder.write("ns.npy", npy(&npy_header("<i8", false, "(2, 4)"), &bytes));
+    let ran = folder.quietly(&["pairs", "ns.npy"]);
+    assert!(ran.stderr.contains("integers above 2^53 are rounded"), "{}", ran.stderr);
 }
 
 #[test]
