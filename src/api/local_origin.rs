@@ -63,8 +63,9 @@ impl LocalOrigin {
         let fresh = Self::of_extents(&extents, cell);
         let serves = |axis: usize| {
             extents[axis].as_ref().is_none_or(|extent| {
-                let reach = |origin: Self| extent.reach(origin.position[axis]);
-                reach(self) <= LARGEST_LOSS * reach(fresh)
+                let [own, new] = [self, fresh].map(|origin| origin.position[axis]);
+                // 0 is the choice for axes that no origin helps.
+                own == new || (own != 0.0 && extent.reach(own) <= LARGEST_LOSS * extent.reach(new))
             })
         };
         if (0..3).all(serves) { self } else { fresh }
@@ -474,5 +475,11 @@ mod tests {
         let moved = first.updated(at(1e6 + 200.0), None);
         assert!((moved.position[0] - 1e6 - 200.0).abs() < 5.0);
         assert_eq!(moved.updated(at(0.0), None), LocalOrigin::default());
+        let few = [1.0, 1.2].map(|x| [[x, 0.0, 0.0], [x + 0.1, 1.0, 1.0]]);
+        assert_eq!(
+            LocalOrigin::default().updated(few, None),
+            LocalOrigin::for_boxes(few, None)
+        );
+        assert!(LocalOrigin::for_boxes(few, None).position[0] > 1.0);
     }
 }
