@@ -341,7 +341,7 @@ impl Header<'_> {
         FORMS.iter().find_map(form)
     }
 
-    /// Columns for the user's form: of names that suit it, else of names that tell positions from sizes.
+    /// Columns for the user's form: of names that suit it, else of names that distinguish positions from sizes.
     fn of_form(&self, form: Form) -> Option<Vec<usize>> {
         let suited = FORMS.iter().filter(|suited| suited.2 == form);
         let all = [Position, Center, Min].map(|first| [Delta, Size, Side, Half, Max].map(|second| (first, second)));

@@ -431,7 +431,7 @@ fn with_header<'a>(folder: &Folder, command: &'a str, header: &str, rows: &str) 
 }
 
 const INTERLEAVED: &str = "0,1,2,3,4,5 2,3,4,5,6,7";
-/// Touch as corners and sizes, and lie apart or are invalid as mins and maxes.
+/// Touch as corners and sizes, and are apart or invalid as mins and maxes.
 const CORNERS_AND_SIZES: &str = "10,10,20,20 25,25,30,30";
 
 #[test]
