@@ -78,7 +78,7 @@ impl LocalOrigin {
         /// 2^64 over the golden ratio: its multiples are spread evenly (Knuth, volume 3, section 6.4).
         const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
         let scattered =
-            move |index: usize| (u128::from(GOLDEN.wrapping_mul(index as u64)) * count as u128 >> 64) as usize;
+            move |index: usize| ((u128::from(GOLDEN.wrapping_mul(index as u64)) * count as u128) >> 64) as usize;
         (0..count.min(MOST)).map(move |index| if count <= MOST { index } else { scattered(index) })
     }
 
