@@ -38,10 +38,10 @@ impl LocalOrigin {
     /// Chooses an origin for boxes `[min, max]`: on each axis about the median of their middles, so that stray boxes do
     /// not decide it. A [`sample`](Self::sample) of the scene is enough.
     ///
-    /// The origin is 0 on axes where the middle half of the boxes would not come at least four times closer to it. With a `cell`, it is a
-    /// multiple of that length: pass the cell size of [`Scheme::Uniform`](crate::Scheme::Uniform), or the smallest scale
-    /// of [`Scheme::Adaptive`](crate::Scheme::Adaptive) rounded up to a power of two. Boxes that are infinite or invalid
-    /// on an axis do not count there.
+    /// The origin is 0 on axes where the middle half of the boxes would not come at least four times closer to it. With
+    /// a `cell`, it is a multiple of that length: pass the cell size of [`Scheme::Uniform`](crate::Scheme::Uniform), or
+    /// the smallest scale of [`Scheme::Adaptive`](crate::Scheme::Adaptive) rounded up to a power of two. Boxes that are
+    /// infinite or invalid on an axis do not count there.
     pub fn for_boxes(boxes: impl IntoIterator<Item = [[f64; 3]; 2]>, cell: Option<f64>) -> Self {
         let boxes: Vec<_> = boxes.into_iter().collect();
         Self::of_extents(&std::array::from_fn(|axis| Extent::new(&boxes, axis)), cell)
@@ -184,7 +184,8 @@ fn round_up(number: f64) -> f32 {
     rounded::<true>(number, 0.0)
 }
 
-/// Rounds the exact `number - origin` up or down to a float. Branches on digits would be mispredicted, so there are none.
+/// Rounds the exact `number - origin` up or down to a float. Branches on digits would be mispredicted, so there are
+/// none.
 #[inline]
 fn rounded<const UP: bool>(number: f64, origin: f64) -> f32 {
     let difference = number - origin;

@@ -226,8 +226,8 @@ impl<'a> Choice<'a> {
     }
 }
 
-/// Columns with their meanings. Of the edges of an axis without another min, the one with the smallest digit is the min,
-/// else the first one.
+/// Columns with their meanings. Of the edges of an axis without another min, the one with the smallest digit is the
+/// min, else the first one.
 fn columns(all: &[(usize, &str)]) -> Vec<Column> {
     let column = |&(place, name): &(usize, &str)| Column {
         place,
