@@ -352,24 +352,6 @@ fn union(a: Aabb, b: Aabb) -> Aabb {
     )
 }
 
-pub fn round_down(value: f64) -> f32 {
-    let nearest = value as f32;
-    if f64::from(nearest) > value {
-        nearest.next_down()
-    } else {
-        nearest
-    }
-}
-
-pub fn round_up(value: f64) -> f32 {
-    let nearest = value as f32;
-    if f64::from(nearest) < value {
-        nearest.next_up()
-    } else {
-        nearest
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,17 +364,6 @@ mod tests {
             faces,
             edges: Vec::new(),
         }
-    }
-
-    #[test]
-    fn rounding_is_outward_and_exact_where_it_can_be() {
-        assert_eq!(round_down(0.1), 0.1f32.next_down());
-        assert_eq!(round_up(0.1), 0.1f32);
-        assert_eq!(round_down(0.5), 0.5);
-        assert_eq!(round_up(1e300), f32::INFINITY);
-        assert_eq!(round_down(1e300), f32::MAX);
-        assert_eq!(round_up(1e-60), f32::from_bits(1));
-        assert!(round_up(f64::NAN).is_nan());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use exact_neighbors::{Lattice, Links, Refused, Spaces, distance};
+use exact_neighbors::{Lattice, Links, Refused, Spaces, distance, round_up};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, LocalOrigin, Scene, SelfQuery, Source};
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
@@ -13,7 +13,6 @@ use crate::args::NeighborsArgs;
 use crate::distance::to_nearest_image;
 use crate::engine::{dimensions, scheme};
 use crate::input::{self, Points};
-use crate::mesh::round_up;
 use crate::nearest;
 use crate::output::Target;
 use crate::query;

@@ -1,6 +1,6 @@
 use gpu_broad_phase::{BroadPhaseDescriptor, Pair, cpu};
 
-use crate::{Lattice, Links, Spaces, Vector, distance};
+use crate::{Lattice, Links, Spaces, Vector, distance, round_down, round_up};
 
 struct Random(u64);
 
@@ -132,4 +132,15 @@ fn periods_and_a_stray_on_the_open_axis() {
     assert_eq!(found.len(), 1, "{found:?}");
     points.truncate(1002);
     assert!(near(&points, None, lattice, 0.7) == alone);
+}
+
+#[test]
+fn rounding_is_outward_and_exact_where_it_can_be() {
+    assert_eq!(round_down(0.1), 0.1f32.next_down());
+    assert_eq!(round_up(0.1), 0.1f32);
+    assert_eq!(round_down(0.5), 0.5);
+    assert_eq!(round_up(1e300), f32::INFINITY);
+    assert_eq!(round_down(1e300), f32::MAX);
+    assert_eq!(round_up(1e-60), f32::from_bits(1));
+    assert!(round_up(f64::NAN).is_nan());
 }

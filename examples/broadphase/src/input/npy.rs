@@ -159,7 +159,7 @@ fn to_odd(value: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::mesh::{round_down, round_up};
+    use exact_neighbors::{round_down, round_up};
 
     #[test]
     fn integers_round_outward_even_past_the_digits_of_a_double() {
