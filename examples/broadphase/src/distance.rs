@@ -1,7 +1,8 @@
+use exact_neighbors::distance;
 use gpu_broad_phase::Aabb;
 
 pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
-    length((0..3).map(|axis| {
+    distance(std::array::from_fn(|axis| {
         let [a_min, a_max, b_min, b_max] = [a.min[axis], a.max[axis], b.min[axis], b.max[axis]].map(f64::from);
         (a_min - b_max).max(b_min - a_max).max(0.0)
     }))
@@ -11,7 +12,7 @@ pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
 /// with period 0 has no images.
 pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f64, [f64; 3]) {
     let difference: [f64; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
-    let shifts = std::array::from_fn(|axis| {
+    let shifts: [f64; 3] = std::array::from_fn(|axis| {
         if periods[axis] > 0.0 {
             // `0.0 - x` never gives −0, unlike `-x`.
             0.0 - (difference[axis] / periods[axis]).round()
@@ -19,17 +20,8 @@ pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f
             0.0
         }
     });
-    let image = (0..3).map(|axis| difference[axis] + shifts[axis] * periods[axis]);
-    (length(image), shifts)
-}
-
-/// Uses `hypot` where squares underflow or overflow.
-pub fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
-    let squared = sides.clone().map(|side| side * side).sum::<f64>();
-    match squared.is_normal() {
-        true => squared.sqrt(),
-        false => sides.fold(0.0, f64::hypot),
-    }
+    let image = std::array::from_fn(|axis| difference[axis] + shifts[axis] * periods[axis]);
+    (distance(image), shifts)
 }
 
 #[cfg(test)]

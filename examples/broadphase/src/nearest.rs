@@ -5,11 +5,12 @@ use std::collections::BinaryHeap;
 use std::time::Instant;
 
 use anyhow::Result;
+use exact_neighbors::distance;
 use gpu_broad_phase::{NONE, NearestObject, Scene, Source};
 use rayon::prelude::*;
 
 use crate::Status;
-use crate::distance::{length, to_nearest_image};
+use crate::distance::to_nearest_image;
 use crate::input;
 use crate::neighbors::{Candidates, Output, Row, Space};
 use crate::query;
@@ -245,7 +246,7 @@ impl<'a> Tree<'a> {
     /// Lower bound of distances from a place.
     fn distance(&self, from: [f64; 3], node: &Node) -> f64 {
         let gap = |axis: usize, from: f64| (node.min[axis] - from).max(from - node.max[axis]).max(0.0);
-        let gaps = (0..3).map(|axis| {
+        let gaps = std::array::from_fn(|axis| {
             let (period, from) = (self.search.periods[axis], from[axis]);
             match period > 0.0 {
                 true => gap(axis, from)
@@ -254,7 +255,7 @@ impl<'a> Tree<'a> {
                 false => gap(axis, from),
             }
         });
-        (length(gaps) * (1.0 - 16.0 * f64::EPSILON) - self.off).max(0.0)
+        (distance(gaps) * (1.0 - 16.0 * f64::EPSILON) - self.off).max(0.0)
     }
 }
 
