@@ -1,5 +1,5 @@
-//! CPU time of recording small steps, and wall time of whole steps of `BroadPhase` with rays, from boxes to results in
-//! CPU memory. Prints median and minimum in microseconds. Runs of the three sizes alternate.
+//! CPU time of recording small steps, and wall time of whole steps of `BroadPhase`. Prints median and minimum in
+//! microseconds. Runs alternate.
 //!
 //! `cargo bench -p measure --bench small -- [RUNS]`
 

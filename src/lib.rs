@@ -247,6 +247,7 @@ pub mod grid {
 pub mod internals {
     //! For this project's own tests and tools. Any version may change it.
 
+    pub use crate::gpu::work_log::{Work, watch};
     pub use crate::layout::digits::sort_digits;
     pub use crate::layout::{blocks, grid};
 

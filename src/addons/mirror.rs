@@ -16,6 +16,7 @@ use crate::gpu::recorder::WORKGROUP;
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::{self, Staging};
+use crate::gpu::work_log::{self, Work, create_buffer};
 use crate::layout::blocks::ScatterParams;
 use crate::shared::bounds::binding_limit;
 use crate::shared::submission::{Dependency, Recordings};
@@ -88,7 +89,12 @@ impl Mirror {
             resident.upload_all(encoder, boxes)
         } else {
             if let Some(old) = outgrown {
-                encoder.copy_buffer_to_buffer(&old, 0, &resident.buffer, 0, old.size());
+                let bytes = old.size();
+                work_log::log(|| Work::Copy {
+                    to: "object_set",
+                    bytes,
+                });
+                encoder.copy_buffer_to_buffer(&old, 0, &resident.buffer, 0, bytes);
             }
             resident.upload_changes(encoder, boxes, changed)
         };
@@ -169,8 +175,10 @@ impl DeviceBoxes {
         });
         let uploaded = params.len() + slots.len() + values.len();
         let params = self.bindings.uniform(&self.device, &label("scatter"), params);
+        let name = label("scatter");
+        work_log::log(|| Work::Stage(name.clone()));
         let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some(&label("scatter")),
+            label: Some(&name),
             timestamp_writes: None,
         });
         let groups = (changed.len() as u32).div_ceil(WORKGROUP);
@@ -216,13 +224,16 @@ fn label(name: &str) -> String {
 }
 
 fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
-    device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some(&label("object_set")),
-        // Bound buffers cannot be empty.
-        size: BOX_BYTES * capacity.max(1),
-        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    })
+    create_buffer(
+        device,
+        &wgpu::BufferDescriptor {
+            label: Some(&label("object_set")),
+            // Bound buffers cannot be empty.
+            size: BOX_BYTES * capacity.max(1),
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        },
+    )
 }
 
 pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), InputError> {

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::bindings::KEPT;
+use super::work_log::create_buffer;
 use crate::api::error::InputError;
 use crate::api::memory::{MemoryPart, MemoryUse};
 
@@ -98,12 +99,15 @@ impl Buffers {
                 continue;
             }
             let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(&format!("{}/{}", self.label, id.name)),
-                size: rounded(bytes),
-                usage: usage | id.usage,
-                mapped_at_creation: false,
-            });
+            let buffer = create_buffer(
+                device,
+                &wgpu::BufferDescriptor {
+                    label: Some(&format!("{}/{}", self.label, id.name)),
+                    size: rounded(bytes),
+                    usage: usage | id.usage,
+                    mapped_at_creation: false,
+                },
+            );
             let held = Held {
                 id,
                 buffer,

@@ -18,3 +18,4 @@ pub(crate) mod submission_probe;
 pub(crate) mod timing;
 pub(crate) mod upload;
 pub(crate) mod waiting;
+pub(crate) mod work_log;

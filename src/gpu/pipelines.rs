@@ -15,6 +15,7 @@ use super::link::Replacement;
 use super::scope::Scopes;
 use super::shader::{EXCLUDES, Pass, SWEPT, Variant};
 use super::shared_pipelines::{Key, Pipeline, SharedPipelines};
+use super::work_log::{self, Work};
 use crate::shared::bounds::MAX_GROUPS;
 
 pub(crate) struct Pipelines {
@@ -34,6 +35,15 @@ type Variants = [OnceLock<Arc<Pipeline>>; Variant::COUNT];
 pub(crate) enum Groups<'b> {
     Count(u32),
     In(&'b wgpu::Buffer),
+}
+
+impl Groups<'_> {
+    const fn count(self) -> Option<u32> {
+        match self {
+            Self::Count(groups) => Some(groups),
+            Self::In(_) => None,
+        }
+    }
 }
 
 impl Pipelines {
@@ -204,6 +214,7 @@ impl Pipelines {
                     }),
                 })
                 .collect();
+            work_log::log(|| Work::BindGroup { pass: pass.name });
             device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: Some(&format!("{}/{}", self.label, pass.name)),
                 layout,
@@ -213,6 +224,10 @@ impl Pipelines {
         compute.set_pipeline(pipeline);
         compute.set_bind_group(0, group, &[]);
         self.dispatches.fetch_add(1, Ordering::Relaxed);
+        work_log::log(|| Work::Dispatch {
+            pass: pass.name,
+            groups: groups.count(),
+        });
         match groups {
             Groups::Count(groups) => {
                 compute.dispatch_workgroups(groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS), 1);

@@ -10,6 +10,7 @@ use super::shader::Variant;
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
 use super::waiting;
+use super::work_log::{self, Work};
 use crate::shared::cancel::CancelToken;
 use crate::shared::wgsl::number;
 
@@ -165,33 +166,40 @@ pub(crate) const PARAMS: Variable = Variable("params");
 
 impl Recorder<'_> {
     pub fn copy_from(&mut self, from: &wgpu::Buffer, to: BufferId) {
-        let to = self.buffers.get(to);
-        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
+        let bytes = self.buffers.get(to).size();
+        self.copy_range(from, 0, to, 0, bytes);
     }
 
     pub fn clear(&mut self, id: BufferId) {
-        self.encoder.clear_buffer(self.buffers.get(id), 0, None);
+        let bytes = self.buffers.get(id).size();
+        self.clear_range(id, 0, bytes);
     }
 
     pub fn clear_words(&mut self, id: BufferId, first: usize, count: u64) {
-        let buffer = self.buffers.get(id);
-        self.encoder.clear_buffer(buffer, 4 * first as u64, Some(4 * count));
+        self.clear_range(id, 4 * first as u64, 4 * count);
+    }
+
+    fn clear_range(&mut self, id: BufferId, first: u64, bytes: u64) {
+        work_log::log(|| Work::Clear { buffer: id.name, bytes });
+        self.encoder.clear_buffer(self.buffers.get(id), first, Some(bytes));
     }
 
     pub fn copy(&mut self, from: BufferId, to: BufferId) {
-        let (from, to) = (self.buffers.get(from), self.buffers.get(to));
-        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+        self.copy_bytes(from, to, self.buffers.get(from).size());
     }
 
     pub fn copy_words(&mut self, from: &wgpu::Buffer, first: usize, to: BufferId, place: usize, count: u64) {
-        let [first, place] = [first, place].map(|word| 4 * word as u64);
-        self.encoder
-            .copy_buffer_to_buffer(from, first, self.buffers.get(to), place, 4 * count);
+        self.copy_range(from, 4 * first as u64, to, 4 * place as u64, 4 * count);
     }
 
     pub fn copy_bytes(&mut self, from: BufferId, to: BufferId, bytes: u64) {
-        let (from, to) = (self.buffers.get(from), self.buffers.get(to));
-        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
+        self.copy_range(self.buffers.get(from), 0, to, 0, bytes);
+    }
+
+    fn copy_range(&mut self, from: &wgpu::Buffer, first: u64, to: BufferId, place: u64, bytes: u64) {
+        work_log::log(|| Work::Copy { to: to.name, bytes });
+        self.encoder
+            .copy_buffer_to_buffer(from, first, self.buffers.get(to), place, bytes);
     }
 
     pub fn stage(&mut self, label: impl Into<Label>, body: impl FnOnce(&mut Stage<'_>)) {
@@ -202,8 +210,10 @@ impl Recorder<'_> {
             label.name
         };
         let timestamps = self.timing.as_mut().map(|timing| timing.stage(name));
+        let label = format!("{}/{name}", self.label);
+        work_log::log(|| Work::Stage(label.clone()));
         let compute = self.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some(&format!("{}/{name}", self.label)),
+            label: Some(&label),
             timestamp_writes: timestamps,
         });
         body(&mut Stage {

@@ -2,6 +2,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bindings::KEPT;
+use super::work_log::create_buffer;
 use crate::shared::bounds::roomy;
 
 /// Number of free buffers kept per buffer of the same size that one recent recording took. The number in flight varies.
@@ -104,12 +105,15 @@ impl Staging {
         drop(free);
         self.observe(found.as_ref().map_or(size, wgpu::Buffer::size));
         let create = || {
-            device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(label),
-                size: size.min(device.limits().max_buffer_size).max(bytes),
-                usage: self.usage,
-                mapped_at_creation: self.usage.contains(wgpu::BufferUsages::MAP_WRITE),
-            })
+            create_buffer(
+                device,
+                &wgpu::BufferDescriptor {
+                    label: Some(label),
+                    size: size.min(device.limits().max_buffer_size).max(bytes),
+                    usage: self.usage,
+                    mapped_at_creation: self.usage.contains(wgpu::BufferUsages::MAP_WRITE),
+                },
+            )
         };
         Buffer {
             used: self.recording,

@@ -1,5 +1,6 @@
 //! GPU time per stage, from timestamps around its compute pass.
 
+use super::work_log::create_buffer;
 use crate::api::result::StageTime;
 
 const STAGES: u32 = 64;
@@ -23,12 +24,15 @@ impl Timing {
                 ty: wgpu::QueryType::Timestamp,
                 count: 2 * STAGES,
             }),
-            resolved: device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(&label),
-                size: 8 * 2 * u64::from(STAGES),
-                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
-                mapped_at_creation: false,
-            }),
+            resolved: create_buffer(
+                device,
+                &wgpu::BufferDescriptor {
+                    label: Some(&label),
+                    size: 8 * 2 * u64::from(STAGES),
+                    usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                    mapped_at_creation: false,
+                },
+            ),
             stages: Vec::new(),
         })
     }

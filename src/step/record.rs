@@ -16,6 +16,7 @@ use crate::gpu::group::Group;
 use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS, SubmittedParts};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::{Blocks, Uniforms};
+use crate::gpu::work_log::{self, Work};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::binding_limit;
 use crate::shared::submission::Part;
@@ -433,6 +434,8 @@ impl GpuBroadPhase {
                 // Copies the static boxes to the new objects buffer.
                 if let Some(held) = held.filter(|held| *held != objects) {
                     let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
+                    let to = table::buffer::OBJECTS.name;
+                    work_log::log(|| Work::Copy { to, bytes });
                     encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
                     table.written = self.draft.writes(Part::Statics);
                 }

@@ -12,6 +12,7 @@ mod wild;
 
 mod bad_calls;
 mod bad_input;
+mod behaviour;
 mod cancel;
 mod concurrency;
 mod culling;

@@ -4,6 +4,7 @@ use crate::api::scene::Statics;
 use crate::gpu::buffers::{BufferId, Buffers, buffers, rounded};
 use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Binds, Input};
+use crate::gpu::work_log::create_buffer;
 use crate::layout::grid::Params;
 use crate::shared::submission::Dependency;
 use crate::stages::shape::COUNTERS;
@@ -89,12 +90,15 @@ pub(crate) fn sources(
         inputs.push(source(device, label, plan.worlds(), statics.worlds));
         if plan.source_worlds.is_some() {
             let bytes = 4 * u64::from(params.object_count);
-            let copied = device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(&format!("{label}/{}", moving::WORLDS.name)),
-                size: rounded(bytes),
-                usage: wgpu::BufferUsages::STORAGE,
-                mapped_at_creation: false,
-            });
+            let copied = create_buffer(
+                device,
+                &wgpu::BufferDescriptor {
+                    label: Some(&format!("{label}/{}", moving::WORLDS.name)),
+                    size: rounded(bytes),
+                    usage: wgpu::BufferUsages::STORAGE,
+                    mapped_at_creation: false,
+                },
+            );
             inputs.push(Input::whole(moving::WORLDS, &copied));
         }
     }
