@@ -5,9 +5,10 @@
 
 use std::time::Instant;
 
-use gpu_broad_phase::wgpu::{Backends, PollType};
+use gpu_broad_phase::wgpu::{Backends, Device, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, OutputOptions, Ray, Scene, Source,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, OutputOptions, Queries, Ray, Scene,
+    Source,
 };
 use measure::generate::{Distribution, Random};
 use pollster::block_on;
@@ -76,6 +77,58 @@ impl Case {
     }
 }
 
+struct Varying {
+    name: &'static str,
+    varies: [bool; 3],
+    recorder: GpuBroadPhase,
+    recorded: Vec<f64>,
+}
+
+impl Varying {
+    fn all(device: &Device, queue: &Queue) -> Vec<Self> {
+        let cases = [
+            ("constant counts", [false, false, false]),
+            ("boxes vary", [true, false, false]),
+            ("rays vary", [false, true, false]),
+            ("queries vary", [false, false, true]),
+            ("all vary", [true, true, true]),
+        ];
+        let new = |(name, varies)| Self {
+            name,
+            varies,
+            recorder: GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).expect("a broad phase"),
+            recorded: Vec::new(),
+        };
+        cases.map(new).into()
+    }
+
+    fn record(&mut self, of: &Case, run: usize) {
+        let (device, queue) = (of.broad_phase.device().unwrap(), of.broad_phase.queue().unwrap());
+        let count = |kind: usize, most: usize| {
+            let share = 0.618_034 * (run + 1) as f64;
+            if self.varies[kind] {
+                most - (0.5 * share.fract() * most as f64) as usize
+            } else {
+                most
+            }
+        };
+        let input = Scene {
+            objects: Source::Host(&of.objects[..count(0, 1_000)]),
+            rays: Source::Host(&of.rays[..count(1, 100)]).into(),
+            queries: Queries::Boxes(Source::Host(&of.objects[..count(2, 100)])),
+            ..Default::default()
+        };
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let start = Instant::now();
+        self.recorder.step(&mut encoder, input).expect("a step that fits");
+        self.recorded.push(start.elapsed().as_secs_f64() * 1e6);
+        queue.submit([encoder.finish()]);
+        device
+            .poll(PollType::wait_indefinitely())
+            .expect("a device that answers");
+    }
+}
+
 fn median(times: &mut [f64]) -> (f64, f64) {
     times.sort_by(f64::total_cmp);
     (times[times.len() / 2], times[0])
@@ -99,6 +152,22 @@ fn main() {
             case.record();
             case.step();
         }
+    }
+    let mut varying = Varying::all(
+        cases[1].broad_phase.device().unwrap(),
+        cases[1].broad_phase.queue().unwrap(),
+    );
+    for run in 0..runs + 30 {
+        for case in &mut varying {
+            if run == 30 {
+                case.recorded.clear();
+            }
+            case.record(&cases[1], run);
+        }
+    }
+    for Varying { name, recorded, .. } in &mut varying {
+        let (median, least) = median(recorded);
+        println!("{name}: recorded in {median:.0} ({least:.0}) us");
     }
     for case in &mut cases {
         let ((recorded, least_recorded), (whole, least)) = (median(&mut case.recorded), median(&mut case.whole));
