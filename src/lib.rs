@@ -84,18 +84,15 @@
 //!   Invalid calls return typed errors with the value and its limit.
 //! - **Device faults** are returned as errors of the call ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]).
 //!   Read-backs end after [`OutputOptions::timeout`].
-//! - **Any submission order**: a read-back returns the results of its own step, or fails with
-//!   [`ReadBackError::NotSubmitted`]. A fault that no read-back reports makes the next call fail with
-//!   [`StepError::Dropped`].
-//! - **No mixing**: inputs and steps of another device or broad phase are refused ([`StepError::OtherDevice`],
-//!   [`StepError::OtherBroadPhase`]).
+//! - **Dropped encoders** are noticed: read-backs of their steps, and of steps that read them, fail with
+//!   [`ReadBackError::NotSubmitted`], calls with [`StepError::Dropped`]. The next step uploads and rebuilds what is
+//!   missing.
 //!
 //! `docs/promises.md` lists the tests of each guarantee. Not guaranteed, so your responsibility:
 //!
-//! - **Other instances**: wgpu cannot distinguish buffers and layouts of another wgpu instance from your own. Do not
-//!   pass them.
-//! - **Encoders** do not reveal their device: pass only those of the broad phase's device. An encoder that uses a bind
-//!   group of [`TableShader::bind`] is not tracked.
+//! - **Order**: submit encoders in the order in which you record them, and query a step before you record the next.
+//! - **One device**: encoders, buffers, sets, components and steps that meet are of one device. wgpu finds most mistakes,
+//!   but cannot distinguish objects of two instances.
 //! - **Refused encoders**: if the device refuses an encoder because of your own commands, wgpu reports that only to
 //!   you. This crate takes the encoder for submitted, so the next read-back returns the results of the step before.
 //! - **Crowds**: `n` objects in one cell take time proportional to `n * n`, in short dispatches.
@@ -274,12 +271,6 @@ pub mod internals {
             };
         }
         reference_passes!(table scan sort pairs input rays queries order events draw dispatch cull);
-    }
-
-    pub mod submission {
-        #[cfg(all(panic = "unwind", not(target_arch = "wasm32")))]
-        pub use crate::gpu::submission_probe::reports_at_once;
-        pub use crate::shared::submission::report_at_once;
     }
 
     pub mod shaders {

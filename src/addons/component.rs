@@ -14,7 +14,7 @@ use crate::gpu::scope::{DeviceErrors, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::{Dependency, Pending, Recordings};
+use crate::shared::recording::Recording;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
@@ -29,8 +29,6 @@ pub(crate) struct Component {
     pub bindings: Bindings,
     pub buffers: Buffers,
     context: OnceLock<Arc<DeviceContext>>,
-    recordings: Option<Recordings>,
-    pending: Pending,
     errors: DeviceErrors,
 }
 
@@ -56,8 +54,6 @@ impl Component {
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
             context: OnceLock::new(),
-            recordings: None,
-            pending: Pending::default(),
             errors: DeviceErrors::default(),
         }
     }
@@ -65,20 +61,15 @@ impl Component {
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
         let context = self.context.get_or_init(|| Arc::clone(broad_phase.context()));
         let variants = self.passes.iter().flat_map(|pass| pass.variants());
-        let preparation = Preparation::new(broad_phase.context(), &self.pipelines, variants.collect());
-        preparation.refused(context.check(broad_phase.context()).is_err())
+        Preparation::new(context, &self.pipelines, variants.collect())
     }
 
-    /// Begins a call that reads the recordings in `needs`. Fails if the device is not that of the first call, or if a
-    /// recording is lost.
-    pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<DeviceContext>, StepError> {
-        let context = Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context)));
-        context.check(&step.table.context)?;
-        // Reports an earlier call's wrong submission, since submissions return no errors.
-        if self.pending.take_error() || needs.iter().any(Dependency::is_lost) {
+    /// Begins a call that reads the results of `read`. Returns the context of the first call.
+    pub fn begin(&self, step: &StepOutput, read: &Recording) -> Result<Arc<DeviceContext>, StepError> {
+        if read.is_dropped() {
             return Err(StepError::Dropped);
         }
-        Ok(context)
+        Ok(Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context))))
     }
 
     pub fn recorder<'r>(
@@ -105,25 +96,6 @@ impl Component {
         }
     }
 
-    pub fn end(
-        &mut self,
-        encoder: &wgpu::CommandEncoder,
-        scopes: Scopes,
-        context: &DeviceContext,
-        needs: Vec<Dependency>,
-    ) -> Result<Dependency, StepError> {
-        self.check_errors(scopes, context)?;
-        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(context.device()));
-        let written = recordings.make(encoder, needs);
-        self.pending.add(written.clone());
-        Ok(written)
-    }
-
-    /// Returns the recording of a copy of the output `written`. `None` before the first call.
-    pub fn record_copy(&self, encoder: &wgpu::CommandEncoder, written: &Dependency) -> Option<Dependency> {
-        Some(self.recordings.as_ref()?.beside().make(encoder, [written.clone()]))
-    }
-
     pub fn check_errors(&mut self, scopes: Scopes, context: &DeviceContext) -> Result<(), StepError> {
         self.errors = scopes.end().after(std::mem::take(&mut self.errors));
         match self.errors.now() {
@@ -133,11 +105,6 @@ impl Component {
                 Err(context.refusal(error))
             }
         }
-    }
-
-    /// Forgets past calls, so that their errors are never reported.
-    pub fn forget(&mut self) {
-        self.pending.clear();
     }
 
     pub fn context(&self) -> Option<&Arc<DeviceContext>> {

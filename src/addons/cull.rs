@@ -22,7 +22,7 @@ use crate::gpu::staging::Staging;
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::CullParams;
 use crate::layout::counters::cull_word as word;
-use crate::shared::submission::Dependency;
+use crate::shared::recording::Recording;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::{StepOutput, Table};
@@ -147,7 +147,7 @@ pub struct Culling {
 
 #[derive(Clone)]
 struct Recorded {
-    written: Dependency,
+    written: Recording,
     params: CullParams,
 }
 
@@ -179,8 +179,8 @@ impl Culling {
     }
 
     /// Records culling of `step` for up to 32 views ([`MAX_VIEWS`](Self::MAX_VIEWS)). Never submits, waits or reads
-    /// back. `step` may also be a [`page`](crate::GpuBroadPhase::page), a [`query`](crate::GpuBroadPhase::query), or an
-    /// earlier step if no later step is submitted before this encoder.
+    /// back. `step` may also be a [`page`](crate::GpuBroadPhase::page) or a [`query`](crate::GpuBroadPhase::query) of the last
+    /// step.
     ///
     /// # Errors
     /// Nothing is recorded, except with [`StepError::Device`].
@@ -190,9 +190,7 @@ impl Culling {
     /// - [`InputError::OwnOutput`](crate::InputError::OwnOutput): this call writes the buffer of views.
     /// - [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge): visibility bits or lists exceed the binding
     ///   limit.
-    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
-    /// - [`StepError::Dropped`]: the step's encoder was dropped, a later step was submitted, or the last call was
-    ///   submitted out of order (reported once).
+    /// - [`StepError::Dropped`]: the step's encoder was dropped.
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
     pub fn record(
         &mut self,
@@ -203,7 +201,7 @@ impl Culling {
     ) -> Result<CullOutput, StepError> {
         check_views(views.count())?;
         let table = &step.table;
-        let context = self.own.begin(step, &table.dependencies)?;
+        let context = self.own.begin(step, &table.recording)?;
         let device = context.device();
         input::check_bound("views", &views, &device.limits())?;
         check_own([("views", views.buffer())], &[&self.own.buffers])?;
@@ -217,9 +215,12 @@ impl Culling {
         self.readings.begin();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         self.record_passes(device, encoder, step, views, &params);
-        let ended = self.own.end(encoder, scopes, &context, table.dependencies.clone());
+        let (written, mark) = Recording::begin();
+        let written = written.reading([&table.recording]);
+        self.readings.mark_end(device, encoder, mark);
+        let checked = self.own.check_errors(scopes, &context);
         group.end(encoder);
-        let written = ended.inspect_err(|_| self.trim())?;
+        checked.inspect_err(|_| self.trim())?;
         self.last = Some(Recorded { written, params });
         let own = |id| self.own.buffers.get(id).clone();
         Ok(CullOutput {
@@ -320,19 +321,18 @@ impl Culling {
     ///
     /// # Errors
     /// - [`ReadBackError::NoStep`]: nothing was recorded.
-    /// - [`ReadBackError::NotSubmitted`]: the call or its step was not submitted, or a later step was submitted before
-    ///   the call.
+    /// - [`ReadBackError::NotSubmitted`]: the call or its step was not submitted.
     /// - [`ReadBackError::Map`], [`ReadBackError::DeviceLost`]: the device is lost.
     /// - [`ReadBackError::Timeout`]: no result within ten minutes.
     /// - [`ReadBackError::Device`]: the device refused the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
         let context = self.own.await_errors().await.inspect_err(|_| self.trim())?;
         let Recorded { written, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        reading::check_submitted(&written, false)?;
+        reading::check_dropped(&written)?;
         let record = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(&context, encoder, &params));
         let (reading, submission) = reading::submit(&context, record).await?;
         reading.map(context.device(), submission, self.timeout).await?;
-        reading::check_submitted(&written, true)?;
+        reading::check_submitted(&written)?;
         let seen = seen(&reading, &params);
         reading.recycle(self.readings.pool());
         seen
@@ -347,22 +347,13 @@ impl Culling {
     pub fn record_read_back(&self, encoder: &mut wgpu::CommandEncoder) -> Result<Readback<Visible>, StepError> {
         let context = self.own.context().ok_or(StepError::NoStep)?;
         let Recorded { written, params } = self.last.clone().ok_or(StepError::NoStep)?;
-        if written.is_lost() {
+        if written.is_dropped() {
             return Err(StepError::Dropped);
         }
         let reading = self.copy_out(context, encoder, &params);
-        let copied = self.own.record_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let decode = move |reading: &Reading| seen(reading, &params);
         let pool = Arc::downgrade(self.readings.pool());
-        Ok(Readback::new(
-            context,
-            pool,
-            encoder,
-            reading,
-            [written, copied],
-            |_| {},
-            decode,
-        ))
+        Ok(Readback::new(context, pool, encoder, reading, written, |_| {}, decode))
     }
 
     fn copy_out(&self, context: &DeviceContext, encoder: &mut wgpu::CommandEncoder, params: &CullParams) -> Reading {

@@ -88,9 +88,7 @@ impl DispatchArgs {
     /// # Errors
     /// - [`StepError::NoOutput`]: the step has no such output.
     /// - [`InputError::Zero`]: `workgroup_rows` is 0.
-    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
-    /// - [`StepError::Dropped`]: the rows will never be written, or the last call was submitted out of order (reported
-    ///   once).
+    /// - [`StepError::Dropped`]: the step's encoder was dropped.
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder. In browsers, the next call returns this.
     pub fn record(
         &mut self,
@@ -119,11 +117,7 @@ impl DispatchArgs {
             let what = "rows of a workgroup";
             return Err(InputError::Zero { what }.into());
         }
-        let needs: Vec<_> = match rows {
-            OutputRows::Pairs => step.pairs_written.iter().cloned().collect(),
-            _ => vec![step.answers_written.clone()],
-        };
-        let context = self.own.begin(step, &needs)?;
+        let context = self.own.begin(step, &step.recording)?;
         let device = context.device();
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
@@ -142,7 +136,7 @@ impl DispatchArgs {
         recorder.stage("args", |stage| {
             stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });
-        self.own.end(encoder, scopes, &context, needs)?;
+        self.own.check_errors(scopes, &context)?;
         Ok(self.own.buffers.get(buffer::ARGS).clone())
     }
 

@@ -15,7 +15,6 @@ use crate::gpu::upload::Blocks;
 use crate::layout::blocks::{BOX_VERTICES, DrawParams};
 use crate::layout::grid;
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::Dependency;
 use crate::stages::table::statics;
 use crate::stages::{pairs, rays};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -113,7 +112,6 @@ struct Source {
     /// Maximum number of cells drawn per object; 1 for boxes, pairs and ray cells.
     row_cells: u32,
     levels: u32,
-    needs: Vec<Dependency>,
     table: Table,
 }
 
@@ -154,9 +152,7 @@ impl DebugDraw {
     /// - [`StepError::NoOutput`]: the step has no such output.
     /// - [`StepError::OtherTable`]: the step has another scheme than this component.
     /// - [`InputError::BufferTooLarge`]: the lines exceed the binding limit.
-    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
-    /// - [`StepError::Dropped`]: the output will never be written, or the last call was submitted out of order
-    ///   (reported once).
+    /// - [`StepError::Dropped`]: the step's encoder was dropped.
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
     pub fn record(
         &mut self,
@@ -185,7 +181,7 @@ impl DebugDraw {
             let (what, needed) = ("debug lines", bytes);
             return Err(InputError::BufferTooLarge { what, needed, limit }.into());
         }
-        let context = self.own.begin(step, &source.needs)?;
+        let context = self.own.begin(step, &step.recording)?;
         let device = context.device();
         let scopes = Scopes::begin(device);
         // Old bind groups would keep replaced buffers alive.
@@ -212,7 +208,7 @@ impl DebugDraw {
             let groups = source.rows.div_ceil(WORKGROUP).max(1);
             stage.run_groups(source.pass, groups, &[DRAW.is_block(draw)]);
         });
-        self.own.end(encoder, scopes, &context, source.needs)?;
+        self.own.check_errors(scopes, &context)?;
         Ok(DebugOutput {
             vertices: self.own.buffers.get(buffer::LINES).clone(),
             args: self.own.buffers.get(buffer::ARGS).clone(),
@@ -243,11 +239,9 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
             1
         },
         levels,
-        needs: table.dependencies.clone(),
         table: table.clone(),
     };
-    let of = |pass, rows, first, row_vertices, written: Option<&Dependency>| Source {
-        needs: own.dependencies.iter().chain(written).cloned().collect(),
+    let of = |pass, rows, first, row_vertices| Source {
         pass,
         rows,
         first,
@@ -259,7 +253,7 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
     match lines {
         DebugLines::Boxes => {
             let objects = own.params.static_count + own.params.object_count;
-            Ok(of(&DRAW_BOXES, objects, 0, BOX_VERTICES, None))
+            Ok(of(&DRAW_BOXES, objects, 0, BOX_VERTICES))
         }
         DebugLines::Cells { levels } => Ok(cells(own, levels)),
         DebugLines::StaticCells { levels } => match &step.static_table {
@@ -269,14 +263,12 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
         DebugLines::Pairs => {
             let rows = OutputRows::Pairs;
             let pairs = step.pairs.as_ref().ok_or(StepError::NoOutput { rows })?;
-            let written = step.pairs_written.as_ref();
-            Ok(of(&DRAW_PAIRS, pairs.capacity, pairs.first, 2, written))
+            Ok(of(&DRAW_PAIRS, pairs.capacity, pairs.first, 2))
         }
         DebugLines::RayCells => {
             let rows = OutputRows::RayCells;
             let cells = step.rays.cells.as_ref().ok_or(StepError::NoOutput { rows })?;
-            let written = Some(&step.answers_written);
-            Ok(of(&DRAW_RAY_CELLS, cells.capacity, cells.first, BOX_VERTICES, written))
+            Ok(of(&DRAW_RAY_CELLS, cells.capacity, cells.first, BOX_VERTICES))
         }
     }
 }

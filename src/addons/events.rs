@@ -27,7 +27,7 @@ use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::{DispatchParams, EventParams};
 use crate::layout::counters::event_word as word;
-use crate::shared::submission::Dependency;
+use crate::shared::recording::Recording;
 use crate::stages::input::{Copied, Copying, GATHER_INPUT};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
@@ -182,9 +182,8 @@ pub struct PairEvents {
 
 #[derive(Clone)]
 struct Recorded {
-    written: Dependency,
+    written: Recording,
     rows: RowBuffers,
-    context: Arc<DeviceContext>,
 }
 
 #[derive(Clone, Copy)]
@@ -229,16 +228,12 @@ impl PairEvents {
     }
 
     /// Records the events of `step`, directly after it and before any [`page`](crate::GpuBroadPhase::page). In the
-    /// first call and after a [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back. Submit the
-    /// encoders of all calls in call order.
+    /// first call and after a [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back.
     ///
     /// # Errors
     /// Nothing is recorded, except with [`StepError::Device`].
-    /// - [`StepError::Dropped`]: an encoder was dropped or submitted out of order, so the previous pairs are unknown.
-    ///   Call [`reset`](Self::reset) to let all pairs begin again.
-    /// - [`StepError::OtherDevice`]: `step` is not on the first call's device.
-    /// - [`StepError::OtherBroadPhase`]: `step` is of another broad phase than the last one, without a
-    ///   [`reset`](Self::reset).
+    /// - [`StepError::Dropped`]: an encoder was dropped, so the previous pairs are unknown. Call [`reset`](Self::reset)
+    ///   to let all pairs begin again.
     /// - [`StepError::NoOutput`]: the step has no pairs.
     /// - [`StepError::Page`]: `step` is a page.
     /// - [`InputError::Usage`](crate::InputError::Usage),
@@ -268,15 +263,11 @@ impl PairEvents {
             ],
             &[&self.own.buffers],
         )?;
-        let needs: Vec<_> = step.pairs_written.iter().cloned().collect();
-        let context = self.own.begin(step, &needs)?;
+        let before = self.last.iter().map(|last| &last.written);
+        let (written, mark) = Recording::begin();
+        let written = written.reading(before.chain([&step.recording]));
+        let context = self.own.begin(step, &written)?;
         let device = context.device();
-        if let Some(last) = &self.last {
-            last.context.check_broad_phase(&step.table.context)?;
-            if last.written.is_lost() {
-                return Err(StepError::Dropped);
-            }
-        }
         let previous = self.last_rows();
         let recorded = RowBuffers {
             side: previous.map_or(0, |previous| 1 - previous.side),
@@ -296,16 +287,13 @@ impl PairEvents {
         self.uploads.begin();
         self.readings.begin();
         self.record_passes(device, encoder, [&pairs.buffer, &step.counters], names, sizes, recorded);
-        let before = self.last.take().map(|last| last.written);
-        let ended = self
-            .own
-            .end(encoder, scopes, &context, before.into_iter().chain(needs).collect());
+        self.readings.mark_end(device, encoder, mark);
+        let checked = self.own.check_errors(scopes, &context);
         group.end(encoder);
-        let written = ended.inspect_err(|_| self.trim())?;
+        checked.inspect_err(|_| self.trim())?;
         self.last = Some(Recorded {
             written,
             rows: recorded,
-            context: Arc::clone(&step.table.context),
         });
         Ok(EventOutput {
             rows: self.own.buffers.get(ROW_BUFFERS[recorded.side]).clone(),
@@ -428,7 +416,6 @@ impl PairEvents {
     /// Forgets the previous step: all pairs of the next step begin.
     pub fn reset(&mut self) {
         self.last = None;
-        self.own.forget();
     }
 
     fn last_rows(&self) -> Option<RowBuffers> {
@@ -482,8 +469,8 @@ impl PairEvents {
     /// - [`StepError::Device`]: the device refused a buffer; drop the encoder.
     pub fn record_read_back(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<Readback<Events>, StepError> {
         let context = self.own.context().cloned().ok_or(StepError::NoStep)?;
-        let Recorded { written, rows, .. } = self.last.clone().ok_or(StepError::NoStep)?;
-        if written.is_lost() {
+        let Recorded { written, rows } = self.last.clone().ok_or(StepError::NoStep)?;
+        if written.is_dropped() {
             return Err(StepError::Dropped);
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
@@ -531,7 +518,6 @@ impl PairEvents {
         let reading = reading::copy_out(&self.readings, device, encoder, &copies);
         let heeded = self.own.check_errors(scopes, &context);
         heeded.inspect_err(|_| self.last = None)?;
-        let copied = self.own.record_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
         let changes = Arc::clone(&self.changes);
         let arrives = move |reading: &Reading| {
@@ -561,25 +547,19 @@ impl PairEvents {
         };
         let pool = Arc::downgrade(self.readings.pool());
         Ok(Readback::new(
-            &context,
-            pool,
-            encoder,
-            reading,
-            [written, copied],
-            arrives,
-            decode,
+            &context, pool, encoder, reading, written, arrives, decode,
         ))
     }
 
     async fn read(&mut self, all: bool) -> Result<Events, ReadBackError> {
         let context = self.own.await_errors().await.inspect_err(|_| self.trim())?;
-        let Recorded { written, rows, .. } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        reading::check_submitted(&written, false)?;
+        let Recorded { written, rows } = self.last.clone().ok_or(ReadBackError::NoStep)?;
+        reading::check_dropped(&written)?;
         let RowBuffers { side, .. } = rows;
         let counters: Vec<u32> = self
             .read_rows(&context, COUNTER_BUFFERS[side], 0..word::COUNT as u64)
             .await?;
-        reading::check_submitted(&written, true)?;
+        reading::check_submitted(&written)?;
         let [persisting, begun, ended] =
             [word::PERSISTING, word::BEGUN, word::ENDED].map(|word| u64::from(counters[word]));
         let first = if all { 0 } else { persisting };

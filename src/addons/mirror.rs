@@ -9,7 +9,7 @@ use crate::api::error::InputError;
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::gpu::bindings::{Bindings, Range, RangeRef};
-use crate::gpu::device_context::{DeviceContext, KnownDevice};
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::pipelines::{Groups, Pipelines};
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::WORKGROUP;
@@ -19,7 +19,7 @@ use crate::gpu::staging::{self, Staging};
 use crate::gpu::work_log::{self, Work, create_buffer};
 use crate::layout::blocks::ScatterParams;
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::{Dependency, Recordings};
+use crate::shared::recording::Recording;
 
 passes! {
     "table" {
@@ -38,14 +38,13 @@ pub(crate) struct Mirror {
 
 /// Once all recordings have run, `buffer` contains the boxes of the last update.
 struct DeviceBoxes {
-    context: KnownDevice,
     device: wgpu::Device,
-    recordings: Recordings,
-    written: Option<Dependency>,
+    written: Option<Recording>,
     pipelines: Arc<Pipelines>,
     bindings: Bindings,
     uploads: Staging,
     changes: Staging,
+    marks: Staging,
     buffer: wgpu::Buffer,
 }
 
@@ -57,7 +56,7 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
+    ) -> Result<(&wgpu::Buffer, Option<&Recording>), InputError> {
         self.uploaded = 0;
         // Hides the invalid buffer of a lost device: the step that binds it fails.
         let scopes = Scopes::begin(device);
@@ -72,12 +71,12 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
+    ) -> Result<(&wgpu::Buffer, Option<&Recording>), InputError> {
         let limit = binding_limit(&device.limits());
         check_count(device, boxes.len())?;
-        self.resident.take_if(|resident| !resident.context.is(device));
-        // The buffer's content is unknown if the last update never ran.
-        let is_known = |resident: &DeviceBoxes| resident.written.as_ref().is_some_and(|written| !written.is_lost());
+        self.resident.take_if(|resident| resident.device != *device);
+        // The buffer's content is unknown if an update never ran.
+        let is_known = |resident: &DeviceBoxes| resident.written.as_ref().is_some_and(|written| !written.is_dropped());
         let is_new = !self.resident.as_ref().is_some_and(is_known);
         let resident = self
             .resident
@@ -85,7 +84,8 @@ impl Mirror {
         resident.begin();
         let outgrown = resident.fit(boxes.len() as u64, limit);
         // A box costs about twice as much in an upload of changes as in a full upload.
-        self.uploaded = if is_new || changed.len() > boxes.len() / 2 {
+        let is_whole = is_new || changed.len() > boxes.len() / 2;
+        self.uploaded = if is_whole {
             resident.upload_all(encoder, boxes)
         } else {
             if let Some(old) = outgrown {
@@ -99,15 +99,17 @@ impl Mirror {
             resident.upload_changes(encoder, boxes, changed)
         };
         if self.uploaded > 0 {
-            let before = resident.written.take().filter(|_| !is_new);
-            resident.written = Some(resident.recordings.make(encoder, before));
+            let (written, mark) = Recording::begin();
+            let before = resident.written.take().filter(|_| !is_whole);
+            resident.written = Some(written.reading(before.as_ref()));
+            resident.marks.mark_end(device, encoder, mark);
         }
         Ok((&resident.buffer, resident.written.as_ref()))
     }
 
     pub fn prepare(&mut self, context: &Arc<DeviceContext>) -> Preparation {
         let device = context.device();
-        self.resident.take_if(|resident| !resident.context.is(device));
+        self.resident.take_if(|resident| resident.device != *device);
         let resident = self.resident.get_or_insert_with(|| DeviceBoxes::new(device, 0));
         let variants = PASSES.iter().flat_map(|pass| pass.variants());
         Preparation::new(context, &resident.pipelines, variants.collect())
@@ -130,9 +132,8 @@ impl DeviceBoxes {
             bindings: Bindings::default(),
             uploads: Staging::uploads(),
             changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),
+            marks: Staging::readings(),
             buffer: create(device, capacity),
-            context: KnownDevice::new(device),
-            recordings: Recordings::new(device),
             written: None,
             device: device.clone(),
         }
@@ -142,6 +143,7 @@ impl DeviceBoxes {
         self.bindings.begin();
         self.uploads.begin();
         self.changes.begin();
+        self.marks.begin();
     }
 
     /// Replaces a buffer too small for `count` boxes. Returns the old one.

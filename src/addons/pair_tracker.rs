@@ -13,7 +13,7 @@ use crate::step::output::StepOutput;
 /// [`record`](Self::record) records [`PairEvents`] after a step and their copy to the host. A frame or two later,
 /// [`update`](Self::update) returns the changes of that step.
 ///
-/// If pairs did not fit, or an encoder was dropped or submitted out of order, events restart in the next step. The
+/// If pairs did not fit, or an encoder was dropped, events restart in the next step. The
 /// tracker then returns the difference to the last known pairs. Pairs that began and ended in between are left out. An
 /// encoder that is never finished delays the events of all later steps.
 ///
@@ -71,8 +71,8 @@ impl PairTracker {
     /// Records the events of `step`, directly after it, and their copy to the host. Never submits, waits or polls.
     ///
     /// # Errors
-    /// As [`PairEvents::record`]. [`StepError::Dropped`] and [`StepError::OtherBroadPhase`] are returned only if the
-    /// step itself is unusable; otherwise events restart.
+    /// As [`PairEvents::record`]. [`StepError::Dropped`] is returned only if the step's encoder was dropped; otherwise
+    /// events restart.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -83,7 +83,7 @@ impl PairTracker {
             self.events.reset();
         }
         let recorded = match self.events.record(encoder, step, names) {
-            Err(StepError::Dropped | StepError::OtherBroadPhase) if !self.restarts => {
+            Err(StepError::Dropped) if !self.restarts => {
                 self.restart();
                 self.events.reset();
                 self.events.record(encoder, step, names)?

@@ -4,7 +4,6 @@ use crate::gpu::bindings::RangeRef;
 use crate::gpu::link;
 use crate::gpu::scope::Scopes;
 use crate::layout::grid;
-use crate::shared::submission::Dependency;
 use crate::shared::wgsl::File;
 use crate::step::output::{Table, TableKind, table_kind};
 
@@ -324,7 +323,7 @@ impl TableShader {
     ///
     /// # Errors
     /// - [`StepError::OtherTable`]: the table has another scheme or filter setting.
-    /// - [`StepError::Dropped`]: the step will never run, or a later one was submitted.
+    /// - [`StepError::Dropped`]: the step's encoder was dropped.
     /// - [`StepError::Device`]: `layout` belongs to another device of the same instance.
     pub fn bind(&self, layout: &wgpu::BindGroupLayout, table: &Table) -> Result<wgpu::BindGroup, StepError> {
         let entries = self.entries(table)?;
@@ -349,7 +348,7 @@ impl TableShader {
         if table.kind != self.kind {
             return Err(StepError::OtherTable);
         }
-        if table.dependencies.iter().any(Dependency::is_lost) {
+        if table.recording.is_dropped() {
             return Err(StepError::Dropped);
         }
         let parts = table.parts();

@@ -281,9 +281,6 @@ pub enum CreateError {
     /// The device is lost. Browsers do not report this here, but to the device's lost callback.
     #[error("device lost")]
     DeviceLost,
-    /// The component was first used on another device, or preparations of two devices were merged.
-    #[error("prepared for another device: create one per device")]
-    OtherDevice,
 }
 
 /// A step could not be recorded.
@@ -312,26 +309,10 @@ pub enum StepError {
     /// No step was recorded yet.
     #[error("no step recorded: call step first")]
     NoStep,
-    /// An encoder that this call depends on was dropped, or encoders were submitted in another order than recorded.
-    ///
-    /// - **If earlier work never ran**, record it again. [`PairEvents`](crate::PairEvents) need a
-    ///   [`reset`](crate::PairEvents::reset) first.
-    /// - **If the previous recording ran out of order**, after a later step or before the step that it reads, its
-    ///   output is wrong. Unless a read-back reported the fault, the next call returns this error once and records
-    ///   nothing. Later calls work again.
-    #[error(
-        "an encoder that this call depends on was dropped or submitted out of order: record again; pair events \
-         need a reset first"
-    )]
+    /// An encoder that this call depends on was dropped. Record its work again; [`PairEvents`](crate::PairEvents) need
+    /// a [`reset`](crate::PairEvents::reset) first.
+    #[error("an encoder that this call depends on was dropped: record again; pair events need a reset first")]
     Dropped,
-    /// The input or the step is on another device than the called object. A component's device is that of its first
-    /// call.
-    #[error("the step or its input is on another device: create a broad phase and its components per device")]
-    OtherDevice,
-    /// The step is of another broad phase than the [`QuerySet`](crate::QuerySet), or than earlier steps of
-    /// [`PairEvents`](crate::PairEvents), which need a [`reset`](crate::PairEvents::reset).
-    #[error("the step is of another broad phase: use its own query set, or reset the pair events")]
-    OtherBroadPhase,
     /// The device refused the recording: a buffer is on another device, or memory is exhausted.
     ///
     /// Drop the encoder, since it may hold parts of the step. In browsers, the next read-back reports this: see
@@ -352,13 +333,8 @@ pub enum ReadBackError {
     /// No step was recorded yet.
     #[error("no step recorded: call step first")]
     NoStep,
-    /// The last recording was not submitted, or encoders were submitted in another order than recorded:
-    ///
-    /// - The recording's encoder is still open or was dropped.
-    /// - Work that the recording depends on was not submitted before it, or was overwritten by a later step or a later
-    ///   upload of an [`ObjectSet`](crate::ObjectSet).
-    /// - An earlier step was submitted after the recording and overwrote its results.
-    #[error("the last recording was not submitted, or out of order: submit in the order of recording, then step again")]
+    /// The encoder of the recording, or of work that it reads, is still open or was dropped.
+    #[error("the last recording, or one that it reads, was not submitted: submit it, or step again")]
     NotSubmitted,
     /// A buffer could not be mapped.
     #[error("cannot read the results back: {0}")]

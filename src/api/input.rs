@@ -4,8 +4,8 @@ use crate::api::error::InputError;
 use crate::api::queries::{Query, SelfQuery};
 use crate::api::types::{Aabb, Ray, SweptRay};
 use crate::shared::bounds::{LARGEST_COUNT, binding_limit};
+use crate::shared::recording::Recording;
 use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
-use crate::shared::submission::Dependency;
 use crate::shared::wgsl::number;
 
 /// Elements of an input, on the host or on the device.
@@ -29,7 +29,7 @@ pub enum Source<'a, T> {
 /// Offset, stride and layout of elements in a buffer, and the [`ObjectSet`](crate::ObjectSet) upload that fills it.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a, T> {
-    recording: Option<&'a Dependency>,
+    recording: Option<&'a Recording>,
     offset: u64,
     stride: Option<u32>,
     layout: BoxLayout,
@@ -76,7 +76,7 @@ impl<'a, T> Source<'a, T> {
         Self::filled(buffer, count, None)
     }
 
-    pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Dependency>) -> Self {
+    pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Recording>) -> Self {
         let origin = Origin {
             recording,
             offset: 0,
@@ -113,7 +113,7 @@ impl<'a, T> Source<'a, T> {
         self
     }
 
-    pub(crate) fn recording(&self) -> Option<&'a Dependency> {
+    pub(crate) fn recording(&self) -> Option<&'a Recording> {
         match self {
             Self::Device { origin, .. } => origin.recording,
             Self::Host(_) => None,

@@ -14,7 +14,6 @@ pub(crate) mod scope;
 pub(crate) mod shader;
 pub(crate) mod shared_pipelines;
 pub(crate) mod staging;
-pub(crate) mod submission_probe;
 pub(crate) mod timing;
 pub(crate) mod upload;
 pub(crate) mod waiting;

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::device_context::DeviceContext;
+use super::device_context::{DeviceContext, is_lost};
 use super::pipelines::Pipelines;
 use super::scope::Scopes;
 use super::shader::Variant;
@@ -14,12 +14,10 @@ use crate::api::error::CreateError;
 /// `run` uses one thread, since the browser compiles in another process.
 #[must_use = "nothing is made before `run`"]
 pub struct Preparation {
-    context: Arc<DeviceContext>,
     parts: Vec<Part>,
-    is_refused: bool,
 }
 
-type Part = (Arc<Pipelines>, Vec<Variant<'static>>);
+type Part = (Arc<DeviceContext>, Arc<Pipelines>, Vec<Variant<'static>>);
 
 impl Preparation {
     pub(crate) fn new(
@@ -28,20 +26,12 @@ impl Preparation {
         variants: Vec<Variant<'static>>,
     ) -> Self {
         Self {
-            context: Arc::clone(context),
-            parts: vec![(Arc::clone(pipelines), variants)],
-            is_refused: false,
+            parts: vec![(Arc::clone(context), Arc::clone(pipelines), variants)],
         }
     }
 
-    pub(crate) fn refused(mut self, is_refused: bool) -> Self {
-        self.is_refused = is_refused;
-        self
-    }
-
-    /// Merges two preparations of the same device.
+    /// Merges two preparations.
     pub fn and(mut self, other: Self) -> Self {
-        self.is_refused |= other.is_refused || self.context.check(&other.context).is_err();
         self.parts.extend(other.parts);
         self
     }
@@ -51,31 +41,26 @@ impl Preparation {
     /// # Errors
     /// - [`CreateError::Device`]: the device rejected a pipeline.
     /// - [`CreateError::DeviceLost`]: the device is lost.
-    /// - [`CreateError::OtherDevice`]: a merged preparation belongs to another device.
     pub fn run(self) -> Result<(), CreateError> {
-        if self.is_refused {
-            return Err(CreateError::OtherDevice);
+        for (context, pipelines, variants) in self.parts {
+            let device = context.device();
+            // Creating pipelines on a lost device reports no error.
+            if is_lost(device) {
+                return Err(CreateError::DeviceLost);
+            }
+            let scopes = Scopes::begin(device);
+            let error = pipelines.make(device, &variants);
+            if let Some(error) = error.or_else(|| scopes.end().now()) {
+                return Err(CreateError::Device(error));
+            }
         }
-        // Creating pipelines on a lost device reports no error.
-        if self.context.is_lost() {
-            return Err(CreateError::DeviceLost);
-        }
-        let device = self.context.device();
-        let scopes = Scopes::begin(device);
-        let error = self
-            .parts
-            .iter()
-            .find_map(|(pipelines, variants)| pipelines.make(device, variants));
-        match error.or_else(|| scopes.end().now()) {
-            None => Ok(()),
-            Some(error) => Err(CreateError::Device(error)),
-        }
+        Ok(())
     }
 }
 
 impl fmt::Debug for Preparation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let variants = self.parts.iter().flat_map(|(_, variants)| variants);
+        let variants = self.parts.iter().flat_map(|(_, _, variants)| variants);
         let passes: Vec<_> = variants.map(|variant| variant.pass.name).collect();
         formatter.debug_struct("Preparation").field("passes", &passes).finish()
     }

@@ -7,7 +7,7 @@ use super::device_context::DeviceContext;
 use super::reading::{Reading, error_or_lost};
 use super::staging::{Buffer, Pool};
 use crate::api::error::ReadBackError;
-use crate::shared::submission::Dependency;
+use crate::shared::recording::Recording;
 
 /// A result that arrives on the host a few frames later, returned by the `record_read_back` calls.
 ///
@@ -23,9 +23,8 @@ use crate::shared::submission::Dependency;
 pub struct Readback<T> {
     slot: Arc<Slot>,
     decode: Option<Decode<T>>,
-    /// `copied` is the recording of the copy, `of` the recording that wrote the data.
-    copied: Dependency,
-    of: Dependency,
+    /// Recording that wrote the data.
+    of: Recording,
     context: Arc<DeviceContext>,
 }
 
@@ -55,7 +54,7 @@ impl<T> Readback<T> {
         pool: Weak<Pool<Buffer>>,
         encoder: &wgpu::CommandEncoder,
         reading: Reading,
-        [of, copied]: [Dependency; 2],
+        of: Recording,
         arrived: impl FnOnce(&Reading) + wgpu::WasmNotSend + 'static,
         decode: impl FnOnce(&Reading) -> Result<T, ReadBackError> + Send + Sync + 'static,
     ) -> Self {
@@ -75,7 +74,6 @@ impl<T> Readback<T> {
         Self {
             slot,
             decode: Some(Box::new(decode)),
-            copied,
             of,
             context: Arc::clone(context),
         }
@@ -83,23 +81,15 @@ impl<T> Readback<T> {
 
     /// Returns `true` if [`take`](Self::take) would return `Some`: the result arrived, or it failed.
     pub fn is_ready(&self) -> bool {
-        !matches!(*self.slot.lock(), State::UnderWay(_)) && !self.is_undecided()
-    }
-
-    /// Returns true if the result arrived, but wgpu has not yet reported the submission of its copy.
-    fn is_undecided(&self) -> bool {
-        matches!(*self.slot.lock(), State::There(_)) && self.copied.is_undecided()
+        !matches!(*self.slot.lock(), State::UnderWay(_))
     }
 
     /// Takes the result. Returns `None` while it is pending, and after it was taken.
     ///
     /// # Errors
-    /// - [`ReadBackError::NotSubmitted`]: the encoder was dropped, or the step it reads was not submitted first.
+    /// - [`ReadBackError::NotSubmitted`]: the encoder was dropped, or that of work it reads.
     /// - [`ReadBackError::Map`], [`ReadBackError::DeviceLost`]: the device is lost.
     pub fn take(&mut self) -> Option<Result<T, ReadBackError>> {
-        if self.is_undecided() {
-            return None;
-        }
         let state = {
             let mut state = self.slot.lock();
             if matches!(*state, State::UnderWay(_)) {
@@ -110,11 +100,9 @@ impl<T> Readback<T> {
         let decode = self.decode.take()?;
         match state {
             State::There(reading) => {
-                let answer = if self.copied.was_valid() {
-                    decode(&reading)
-                } else {
-                    self.of.take_error();
-                    Err(ReadBackError::NotSubmitted)
+                let answer = match self.of.is_dropped() {
+                    true => Err(ReadBackError::NotSubmitted),
+                    false => decode(&reading),
                 };
                 self.slot.give_back(reading);
                 Some(answer)
@@ -131,10 +119,6 @@ impl<T> Future for Readback<T> {
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if let State::UnderWay(waker) = &mut *self.slot.lock() {
             *waker = Some(context.waker().clone());
-            return Poll::Pending;
-        }
-        if self.is_undecided() {
-            context.waker().wake_by_ref();
             return Poll::Pending;
         }
         Poll::Ready(self.take().unwrap_or(Err(ReadBackError::NoStep)))

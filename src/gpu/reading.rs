@@ -2,17 +2,20 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::buffers::BufferId;
-use super::device_context::DeviceContext;
+use super::device_context::{DeviceContext, is_lost};
 use super::scope::Scopes;
 use super::staging::{self, Pool, Staging};
 use super::waiting;
 use crate::api::counters::{Counters, Status};
 use crate::api::error::ReadBackError;
 use crate::shared::cancel::end_if_stopped;
-use crate::shared::submission::{self, Dependency};
+use crate::shared::recording::Recording;
 
 /// Bytes to read beyond the last result's size. Copying them costs less than another wait.
 const SPARE: u64 = 1 << 16;
+/// Longest wait for the callbacks of another thread's poll.
+#[cfg(not(target_arch = "wasm32"))]
+const CALLBACK_MILLISECONDS: u32 = 1000;
 pub(crate) const TIMINGS: &str = "timings";
 
 pub(crate) struct Readable {
@@ -271,24 +274,32 @@ pub(crate) async fn submit(
     }
 }
 
-/// Fails if the recording was dropped, overwritten or submitted out of order. Unless `is_done`, accepts a submission
-/// that wgpu has not reported yet.
-pub(crate) fn check_submitted(written: &Dependency, is_done: bool) -> Result<(), ReadBackError> {
-    let is_valid = if is_done {
-        written.is_valid()
-    } else {
-        written.may_be_valid()
-    };
-    if is_valid {
-        return Ok(());
+pub(crate) fn check_dropped(written: &Recording) -> Result<(), ReadBackError> {
+    match written.is_dropped() {
+        true => Err(ReadBackError::NotSubmitted),
+        false => Ok(()),
     }
-    written.take_error();
-    Err(ReadBackError::NotSubmitted)
+}
+
+/// Fails if `written` was dropped or is still open. Call it when a later submission has finished.
+pub(crate) fn check_submitted(written: &Recording) -> Result<(), ReadBackError> {
+    // Another thread's poll may be about to run the callbacks.
+    #[cfg(not(target_arch = "wasm32"))]
+    for _ in 0..CALLBACK_MILLISECONDS {
+        if written.is_submitted() || written.is_dropped() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    match written.is_submitted() {
+        true => Ok(()),
+        false => Err(ReadBackError::NotSubmitted),
+    }
 }
 
 /// Returns `DeviceLost` on a lost device, which causes many different errors.
 pub(crate) fn error_or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
-    if submission::is_lost(device) {
+    if is_lost(device) {
         ReadBackError::DeviceLost
     } else {
         error

@@ -4,11 +4,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use super::device_context::KnownDevice;
+use super::device_context::is_lost;
 use super::link::Replacement;
 use super::scope::Scopes;
 use super::shader::Pass;
-use crate::shared::submission;
 
 pub(crate) struct Pipeline {
     pub layout: wgpu::BindGroupLayout,
@@ -28,7 +27,7 @@ pub(crate) struct Key {
 type Entry = Arc<Mutex<Option<Arc<Pipeline>>>>;
 
 pub(crate) struct SharedPipelines {
-    device: KnownDevice,
+    device: wgpu::Device,
     entries: Mutex<HashMap<Key, Entry>>,
 }
 
@@ -45,7 +44,7 @@ impl Key {
 impl SharedPipelines {
     pub fn new(device: &wgpu::Device) -> Self {
         Self {
-            device: KnownDevice::new(device),
+            device: device.clone(),
             entries: Mutex::default(),
         }
     }
@@ -56,13 +55,14 @@ impl SharedPipelines {
             tables.retain(|table| table.strong_count() > 0);
             tables.iter().filter_map(Weak::upgrade).collect()
         });
-        // On a lost device, `is` may be true for another device with the same id.
-        let is_of = |table: &Arc<Self>| table.device.is(device) && !submission::is_lost(table.device.device());
-        alive.into_iter().find(is_of).unwrap_or_else(|| {
-            let table = Arc::new(Self::new(device));
-            with_tables(|tables| tables.push(Arc::downgrade(&table)));
-            table
-        })
+        alive
+            .into_iter()
+            .find(|table| is_same(&table.device, device))
+            .unwrap_or_else(|| {
+                let table = Arc::new(Self::new(device));
+                with_tables(|tables| tables.push(Arc::downgrade(&table)));
+                table
+            })
     }
 
     /// If the device rejects the pipeline, the caller's error scopes see the error, and it is not shared. Browsers
@@ -90,6 +90,32 @@ impl SharedPipelines {
         }
         Arc::clone(entries.entry(key).or_default())
     }
+}
+
+/// Devices of two wgpu instances may compare equal, so the adapters and the errors are compared, too.
+fn is_same(one: &wgpu::Device, other: &wgpu::Device) -> bool {
+    one == other && one.adapter_info() == other.adapter_info() && share_errors(one, other) && !is_lost(one)
+}
+
+/// Returns true if errors of `one` reach the error scopes of `other`, or if `one` is lost and reports none.
+fn share_errors(one: &wgpu::Device, other: &wgpu::Device) -> bool {
+    // In browsers, `==` suffices, and errors arrive too late for this test.
+    if cfg!(target_arch = "wasm32") {
+        return true;
+    }
+    let of_one = Scopes::begin(one);
+    let of_other = Scopes::begin(other);
+    // Causes an error without an allocation: buffers need usages.
+    drop(one.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 4,
+        usage: wgpu::BufferUsages::empty(),
+        mapped_at_creation: false,
+    }));
+    // Error scopes close in reverse order.
+    let by_other = of_other.end().now();
+    let by_one = of_one.end().now();
+    by_other.is_some() || by_one.is_none()
 }
 
 fn is_used(entry: &Entry) -> bool {

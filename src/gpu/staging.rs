@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::bindings::KEPT;
 use super::work_log::create_buffer;
 use crate::shared::bounds::roomy;
+use crate::shared::recording::Mark;
 
 /// Number of free buffers kept per buffer of the same size that one recent recording took. The number in flight varies.
 const KEPT_PER_TAKEN: u32 = 4;
@@ -160,6 +161,20 @@ impl Staging {
         let free = Arc::downgrade(&self.free);
         encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Write, .., move |mapped| {
             if let (Ok(()), Some(free)) = (mapped, free.upgrade()) {
+                free.put(staged);
+            }
+        });
+    }
+
+    /// Ends a recording. Only for [`readings`](Self::readings), whose free buffers are unmapped.
+    pub fn mark_end(&self, device: &wgpu::Device, encoder: &wgpu::CommandEncoder, mark: Mark) {
+        let staged = self.take(device, "gpu_broad_phase/recording", wgpu::MAP_ALIGNMENT);
+        let buffer = staged.buffer.clone();
+        let free = Arc::downgrade(&self.free);
+        encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Read, .., move |mapped| {
+            mark.submit();
+            if let (Ok(()), Some(free)) = (mapped, free.upgrade()) {
+                staged.buffer.unmap();
                 free.put(staged);
             }
         });

@@ -16,7 +16,7 @@ use crate::api::types::Page;
 use crate::gpu::adapter::is_surely_hardware;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
-use crate::gpu::device_context::DeviceContext;
+use crate::gpu::device_context::{DeviceContext, is_lost};
 use crate::gpu::link::Replacement;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
@@ -24,11 +24,10 @@ use crate::gpu::recorder;
 use crate::gpu::scope::{DeviceErrors, Scopes};
 use crate::gpu::shader::{Pass, Variant};
 use crate::gpu::staging::Staging;
-use crate::gpu::submission_probe;
 use crate::gpu::timing::Timing;
 use crate::layout::grid;
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::{self, Draft, Pending, Recordings};
+use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{self, StaticTable};
 use crate::stages::walks::TableOf;
@@ -46,9 +45,8 @@ pub struct GpuBroadPhase {
     pub(super) timing: Option<Timing>,
     pub(super) demand: DemandTracker,
     pub(super) context: Arc<DeviceContext>,
-    pub(super) recordings: Recordings,
-    pub(super) draft: Draft,
-    pub(super) pending: Pending,
+    /// The current recording.
+    pub(super) recording: Recording,
     pub(super) errors: DeviceErrors,
     pub(super) counter_readback: CounterReadback,
     pub(super) warnings: Warnings,
@@ -103,7 +101,7 @@ impl GpuBroadPhase {
     }
 
     /// Creates the pipelines that every step with this descriptor needs. Pipelines of optional inputs, and all buffers,
-    /// are created on first use. A program's first call submits an empty encoder.
+    /// are created on first use.
     ///
     /// # Errors
     /// - [`CreateError::Descriptor`]: the descriptor is invalid.
@@ -140,7 +138,7 @@ impl GpuBroadPhase {
     ) -> Result<Self, CreateError> {
         descriptor::validate(descriptor)?;
         // Creating pipelines does not report a lost device.
-        if submission::is_lost(device) {
+        if is_lost(device) {
             return Err(CreateError::DeviceLost);
         }
         let mut missing = None;
@@ -157,7 +155,6 @@ impl GpuBroadPhase {
         if let Some(error) = missing {
             return Err(error);
         }
-        submission_probe::probe(device, queue);
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
         let descriptor = &BroadPhaseDescriptor {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
@@ -183,28 +180,22 @@ impl GpuBroadPhase {
             return Err(CreateError::Device(error));
         }
         let context = Arc::new(DeviceContext::new(device, queue));
-        let recordings = Recordings::new(device);
-        Ok(Self::over(
-            context, pipelines, recordings, timing, errors, label, descriptor,
-        ))
+        Ok(Self::over(context, pipelines, timing, errors, label, descriptor))
     }
 
     pub(super) fn over(
         context: Arc<DeviceContext>,
         pipelines: Arc<Pipelines>,
-        recordings: Recordings,
         timing: Option<Timing>,
         errors: DeviceErrors,
         label: &str,
         descriptor: &BroadPhaseDescriptor<'_>,
     ) -> Self {
         Self {
-            counter_readback: CounterReadback::new(recordings.beside()),
+            counter_readback: CounterReadback::default(),
             warnings: Warnings::default(),
             context,
-            draft: recordings.begin(),
-            pending: Pending::default(),
-            recordings,
+            recording: Recording::begin().0,
             pipelines,
             buffers: Buffers::new(label),
             bindings: Bindings::default(),
@@ -324,9 +315,6 @@ impl GpuBroadPhase {
     /// - [`StepError::Input`]: the input does not fit the device, or a buffer cannot be used, such as an output of the
     ///   previous step ([`InputError::OwnOutput`](crate::InputError::OwnOutput)). Nothing is recorded; the last step
     ///   can still be read.
-    /// - [`StepError::OtherDevice`]: an [`ObjectSet`](crate::ObjectSet) was uploaded on another device.
-    /// - [`StepError::Dropped`]: the previous recording ran without one of its inputs, such as a dropped
-    ///   [`ObjectSet`](crate::ObjectSet) upload. Reported once, here or by a read-back.
     /// - [`StepError::Device`], [`StepError::DeviceLost`]: the device refused a buffer or is lost; drop the encoder.
     ///
     /// If `encoder` is of another device, finishing it fails.
@@ -340,8 +328,8 @@ impl GpuBroadPhase {
         self.output()
     }
 
-    /// Records new rays and queries against the last step's table. Your buffers of that step's objects must be
-    /// unchanged. Counters, status bits and stage times of rays and queries are replaced; pairs and their counts stay.
+    /// Records new rays and queries against the last step's table. Your buffers of that step's objects, and
+    /// its [`ObjectSet`](crate::ObjectSet), must be unchanged. Counters, status bits and stage times of rays and queries are replaced; pairs and their counts stay.
     /// With several subsystems, use a [`QuerySet`](crate::QuerySet) for each.
     ///
     /// # Errors
@@ -400,7 +388,7 @@ impl GpuBroadPhase {
         self.bindings.clear();
         self.readings.clear();
         self.uploads.clear();
-        self.counter_readback.clear();
+        self.counter_readback = CounterReadback::default();
         self.statics = None;
         self.recorded = None;
         self.demand.forget();
@@ -469,8 +457,7 @@ impl GpuBroadPhase {
             pairs: plan.pairs.output(params, &self.buffers),
             rays: plan.rays.output(params, &self.buffers),
             queries: plan.queries.output(params, &self.buffers),
-            pairs_written: recorded.pairs.clone(),
-            answers_written: recorded.answers.clone(),
+            recording: recorded.answers.clone().reading(recorded.pairs.as_ref()),
             query_source: self.query_source()?,
             table: self.table(recorded, TableOf::Moving),
             static_table: params.has_statics().then(|| self.table(recorded, TableOf::Static)),
@@ -508,7 +495,7 @@ impl GpuBroadPhase {
             block: block.clone(),
             objects: part_of(moving::OBJECTS).into(),
             context: Arc::clone(&self.context),
-            dependencies: recorded.table.clone(),
+            recording: recorded.table.clone(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::gpu::bindings::{Range, RangeRef};
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::recorder::{PARAMS, Variable};
 use crate::layout::grid::{self, Params};
-use crate::shared::submission::Dependency;
+use crate::shared::recording::Recording;
 use crate::stages::sort::variable::VALUES;
 use crate::stages::table;
 
@@ -31,8 +31,7 @@ pub struct StepOutput {
     /// Cell table of the static objects, if any.
     pub static_table: Option<Table>,
     pub(crate) query_source: Arc<QuerySource>,
-    pub(crate) pairs_written: Option<Dependency>,
-    pub(crate) answers_written: Dependency,
+    pub(crate) recording: Recording,
 }
 
 /// The cell table of a step, for a [`TableShader`](crate::TableShader) or your own passes.
@@ -58,8 +57,8 @@ pub struct Table {
     pub(crate) block: Range,
     pub(crate) objects: Range,
     pub(crate) context: Arc<DeviceContext>,
-    /// Recordings that wrote the data read by walks.
-    pub(crate) dependencies: Vec<Dependency>,
+    /// Recording that wrote the data read by walks.
+    pub(crate) recording: Recording,
 }
 
 impl Table {

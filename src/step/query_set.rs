@@ -16,7 +16,6 @@ use crate::gpu::readback::Readback;
 use crate::gpu::recorder::Input;
 use crate::gpu::scope::DeviceErrors;
 use crate::gpu::timing::Timing;
-use crate::shared::submission::Dependency;
 use crate::stages::table::buffer;
 
 /// Rays and queries with their own ray mode and output buffers.
@@ -62,7 +61,6 @@ impl GpuBroadPhase {
         let own = Self::over(
             Arc::clone(&self.context),
             Arc::clone(&self.pipelines),
-            self.recordings.beside(),
             timing,
             DeviceErrors::default(),
             &label,
@@ -137,14 +135,11 @@ impl QuerySet {
         &self.own.descriptor.outputs
     }
 
-    /// Records rays and queries against the table of `step`, a step of the broad phase that made the set. Your buffers
-    /// of that step must be unchanged. Returns the set's outputs, without pairs, and the step's table.
+    /// Records rays and queries against the table of `step`, the last step of a broad phase. Your buffers of that step
+    /// must be unchanged. Returns the set's outputs, without pairs, and the step's table.
     ///
     /// # Errors
-    /// - [`StepError::Dropped`]: the step's encoder was dropped, or a later step was submitted. Also (once, here or by
-    ///   a read-back) if the set's last call ran after a later step.
-    /// - [`StepError::OtherDevice`]: `step` is on another device.
-    /// - [`StepError::OtherBroadPhase`]: `step` is of another broad phase.
+    /// - [`StepError::Dropped`]: the step's encoder was dropped.
     /// - Otherwise as [`GpuBroadPhase::step`].
     pub fn record(
         &mut self,
@@ -152,9 +147,8 @@ impl QuerySet {
         step: &StepOutput,
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
-        self.own.context.check_broad_phase(&step.table.context)?;
         let source = &step.query_source;
-        if source.table.dependencies.iter().any(Dependency::is_lost) {
+        if source.table.recording.is_dropped() {
             return Err(StepError::Dropped);
         }
         self.own.sync_with(&source.descriptor, &source.pipelines);

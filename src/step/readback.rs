@@ -7,9 +7,10 @@ use crate::api::counters::{Counters, word};
 use crate::api::error::ReadBackError;
 use crate::api::result::{Outputs, StepResult};
 use crate::gpu::reading::{
-    Copy, HostResult, Readable, Reading, TIMINGS, check_submitted, copy_out, error_or_lost, submit,
+    Copy, HostResult, Readable, Reading, TIMINGS, check_dropped, check_submitted, copy_out, error_or_lost, submit,
 };
 use crate::gpu::timing::Timing;
+use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -18,16 +19,17 @@ use crate::step::demand::Observed;
 use crate::step::plan::Plan;
 
 impl GpuBroadPhase {
-    /// Updates the demand, unless `received` is older than the newest counters.
+    /// Updates the demand, unless another copy of the same counters did.
     pub(super) fn observe(&mut self, received: Received) {
         let Received {
-            number,
+            recording,
             plan,
             counters,
             is_crowded,
             timings,
         } = received;
-        if number <= self.counter_readback.newest {
+        let newest = &self.counter_readback.newest;
+        if newest.as_ref().is_some_and(|newest| newest.is_same(&recording)) {
             return;
         }
         let observed = Observed {
@@ -43,7 +45,7 @@ impl GpuBroadPhase {
         if !self.splits_submissions {
             self.warnings.observe(&self.label, &counters, plan.is_of_step, grows);
         }
-        self.counter_readback.newest = number;
+        self.counter_readback.newest = Some(recording);
         self.counter_readback.counters = Some(counters);
         self.counter_readback.timings = timings;
     }
@@ -145,22 +147,14 @@ impl GpuBroadPhase {
             return Err(ReadBackError::DeviceLost);
         }
         self.await_errors().await?;
-        if self.recorded.is_none() {
-            return Err(ReadBackError::NoStep);
-        }
-        if !self.is_answered() {
-            return Err(ReadBackError::NotSubmitted);
-        }
+        self.check_dropped()?;
         let outputs = self.outputs(Outputs::ALL).ok_or(ReadBackError::NoStep)?;
         submit(&self.context, |encoder| self.record_reading(encoder, &outputs, false)).await
     }
 
-    /// Returns `true` if the last result is or may become valid. Otherwise the caller must report the error.
-    pub(crate) fn is_answered(&self) -> bool {
-        self.recorded.as_ref().is_some_and(|recorded| {
-            recorded.answers.take_error();
-            recorded.answers.may_be_valid()
-        })
+    pub(crate) fn check_dropped(&self) -> Result<(), ReadBackError> {
+        let recorded = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?;
+        check_dropped(&recorded.answers)
     }
 
     async fn await_errors(&mut self) -> Result<(), ReadBackError> {
@@ -192,17 +186,17 @@ impl GpuBroadPhase {
         let recorded = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?;
         let (plan, answers) = (recorded.plan, recorded.answers.clone());
         self.map(reading, submission).await?;
-        check_submitted(&answers, true)?;
+        check_submitted(&answers)?;
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages);
         let received = received(
             reading,
             plan,
-            answers.number(),
+            answers,
             stages,
             self.context.queue().get_timestamp_period(),
         )?;
         let counters = received.counters;
-        // Older counters come first, since newer ones would exclude them.
+        // Counters of earlier recordings come first.
         self.poll_counters();
         self.observe(received);
         Ok(counters)
@@ -231,12 +225,12 @@ impl GpuBroadPhase {
 pub(super) fn received(
     reading: &Reading,
     plan: Plan,
-    number: u64,
+    recording: Recording,
     stages: &[&'static str],
     period: f32,
 ) -> Result<Received, ReadBackError> {
     Ok(Received {
-        number,
+        recording,
         plan,
         counters: plan.counters(reading)?,
         is_crowded: plan.is_crowded(reading),

@@ -19,7 +19,7 @@ use crate::gpu::upload::{Blocks, Uniforms};
 use crate::gpu::work_log::{self, Work};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::Part;
+use crate::shared::recording::Recording;
 use crate::stages::pairs;
 use crate::stages::queries;
 use crate::stages::shape::COUNTERS;
@@ -55,14 +55,6 @@ impl GpuBroadPhase {
             return Err(StepError::DeviceLost);
         }
         self.poll_counters();
-        // The submission itself could not return this error.
-        if self.pending.take_error() {
-            log::warn!(
-                "{}: encoders were submitted out of order: one result is lost",
-                self.label
-            );
-            return Err(StepError::Dropped);
-        }
         // A debug group cannot span several encoders.
         let is_split = self.splits_submissions && MAX_WALKS * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
@@ -70,7 +62,8 @@ impl GpuBroadPhase {
         self.bindings.begin();
         self.readings.begin();
         self.uploads.begin();
-        self.draft = self.recordings.begin();
+        let (recording, mark) = Recording::begin();
+        self.recording = recording;
         let recorded = record(self, encoder);
         if let Some(group) = group {
             group.end(encoder);
@@ -82,12 +75,8 @@ impl GpuBroadPhase {
                 return Err(error);
             }
         };
+        self.readings.mark_end(device, encoder, mark);
         self.settle(scopes)?;
-        let draft = std::mem::replace(&mut self.draft, self.recordings.begin());
-        self.recordings.end(encoder, draft);
-        if let Some(recorded) = &self.recorded {
-            self.pending.add(recorded.answers.clone());
-        }
         Ok(recorded)
     }
 
@@ -126,10 +115,6 @@ impl GpuBroadPhase {
         let queries = input.query_input();
         check_queries(&queries, limits)?;
         check_own(&input, &self.own_buffers())?;
-        let filled = [input.objects.recording(), input.statics.objects.recording()];
-        if !filled.into_iter().flatten().all(|of| context.is_of(of.device())) {
-            return Err(StepError::OtherDevice);
-        }
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
         self.descriptor.check_worlds(input.worlds.count(), objects)?;
         self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
@@ -168,16 +153,11 @@ impl GpuBroadPhase {
         let reads_data = exclusions.is_some_and(|exclusions| exclusions.data_count > 0);
         caller_owned.extend((reads_data && input.pair_filter_data.is_caller_owned()).then_some(pairs::buffer::DATA));
         let held = self.buffers.existing(table::buffer::OBJECTS).cloned();
-        self.draft.needs(filled.into_iter().flatten().cloned());
+        let uploads = [input.objects.recording(), input.statics.objects.recording()];
+        self.recording.reads(uploads.into_iter().flatten());
         self.bindings.forget(&self.buffers.begin_step());
         self.fit(&plan, &caller_owned, &[]);
         let table = self.fit_statics(encoder, &input.statics, static_plan, held);
-        let mut dependencies = vec![self.draft.writes(Part::Table)];
-        dependencies.extend(self.statics.iter().map(|table| table.written.clone()));
-        // Without a packed copy, later walks read the caller's objects.
-        if source == table::buffer::OBJECTS {
-            dependencies.extend(input.objects.recording().cloned());
-        }
 
         let mut placer = self.placer(device, encoder);
         placer.place(source, input.objects);
@@ -224,10 +204,10 @@ impl GpuBroadPhase {
             sorted,
             emits_pairs: plan.pairs.are_requested,
             blocks,
-            table: dependencies,
-            pairs: Some(self.draft.writes(Part::Pairs)),
-            counts: self.draft.writes(Part::Counts),
-            answers: self.draft.writes(Part::Answers),
+            table: self.recording.clone(),
+            pairs: Some(self.recording.clone()),
+            counts: self.recording.clone(),
+            answers: self.recording.clone(),
         });
         Ok(plan)
     }
@@ -246,13 +226,13 @@ impl GpuBroadPhase {
 
     pub(super) fn last_table(&self) -> Result<LastTable, StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        recorded.check_table()?;
+        check_dropped(&recorded.table)?;
         let of_table = |input: &&Input| OF_TABLE.iter().any(|id| input.variable == (*id).into());
         Ok(LastTable {
             plan: recorded.plan,
             inputs: recorded.inputs.iter().filter(of_table).cloned().collect(),
             sorted: recorded.sorted,
-            dependencies: recorded.table.clone(),
+            recording: recorded.table.clone(),
             counters: self.buffers.get(STEP_COUNTERS).clone(),
         })
     }
@@ -273,7 +253,7 @@ impl GpuBroadPhase {
             plan,
             mut inputs,
             sorted,
-            dependencies,
+            recording,
             counters,
         } = table;
         let objects = plan.shape.params.all_objects();
@@ -282,7 +262,7 @@ impl GpuBroadPhase {
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
-        self.draft.needs(dependencies.iter().cloned());
+        self.recording.reads([&recording]);
         self.fit(&plan, &caller_owned, &kept);
         let mut placer = self.placer(device, encoder);
         placer.place_queries(input, &plan);
@@ -299,10 +279,10 @@ impl GpuBroadPhase {
             sorted,
             emits_pairs: false,
             blocks,
-            table: dependencies,
+            table: recording,
             pairs: self.recorded.take().and_then(|before| before.pairs),
-            counts: self.draft.writes(Part::Counts),
-            answers: self.draft.writes(Part::Answers),
+            counts: self.recording.clone(),
+            answers: self.recording.clone(),
         });
         Ok(plan)
     }
@@ -317,21 +297,17 @@ impl GpuBroadPhase {
         let context = Arc::clone(&self.context);
         let device = context.device();
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
-        recorded.check_table()?;
-        if recorded.counts.is_lost() {
-            return Err(StepError::Dropped);
-        }
+        check_dropped(&recorded.counts)?;
         let limit = binding_limit(&device.limits());
         let plan = recorded
             .plan
             .page(&self.descriptor, first, recorded.emits_pairs, self.demand.hint(), limit)?;
         recorded.plan = plan;
-        self.draft
-            .needs(recorded.table.iter().chain([&recorded.counts]).cloned());
+        self.recording.reads([&recorded.counts]);
         if recorded.emits_pairs {
-            recorded.pairs = Some(self.draft.writes(Part::Pairs));
+            recorded.pairs = Some(self.recording.clone());
         }
-        recorded.answers = self.draft.writes(Part::Answers);
+        recorded.answers = self.recording.clone();
         let own = [
             rays::buffer::RAYS,
             rays::buffer::SOURCE_RAYS,
@@ -423,21 +399,19 @@ impl GpuBroadPhase {
             self.bindings.forget(&gone.buffers.all());
         }
         let Some(plan) = plan else {
-            // Without static objects, moving ones overwrite the static boxes.
-            self.draft.writes(Part::Statics);
             return None;
         };
         let objects = self.buffers.get(table::buffer::OBJECTS).clone();
         let (table, timed) = match before {
             Some(mut table) if table.is_of(statics.generation, &plan.shape.params) => {
-                self.draft.needs([table.written.clone()]);
+                self.recording.reads([&table.written]);
                 // Copies the static boxes to the new objects buffer.
                 if let Some(held) = held.filter(|held| *held != objects) {
                     let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
                     let to = table::buffer::OBJECTS.name;
                     work_log::log(|| Work::Copy { to, bytes });
                     encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
-                    table.written = self.draft.writes(Part::Statics);
+                    table.written = self.recording.clone();
                 }
                 (table, Timed::Anew)
             }
@@ -474,7 +448,7 @@ impl GpuBroadPhase {
                 let sorted = plan.table.record(&mut recorder, &plan.shape, &blocks.table);
                 let mut table = StaticTable {
                     generation: statics.generation,
-                    written: self.draft.writes(Part::Statics),
+                    written: self.recording.clone(),
                     params: plan.shape.params,
                     sorted,
                     buffers,
@@ -532,6 +506,13 @@ impl GpuBroadPhase {
             result,
             [blocks.params, blocks.static_params].map(|block| uniforms.range(block)),
         )
+    }
+}
+
+fn check_dropped(recording: &Recording) -> Result<(), StepError> {
+    match recording.is_dropped() {
+        true => Err(StepError::Dropped),
+        false => Ok(()),
     }
 }
 

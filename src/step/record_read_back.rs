@@ -28,22 +28,21 @@ impl GpuBroadPhase {
         outputs: Outputs,
     ) -> Result<Readback<StepResult>, StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        if recorded.answers.is_lost() {
+        if recorded.answers.is_dropped() {
             return Err(StepError::Dropped);
         }
         let plan = recorded.plan;
         let written = self.outputs(outputs).ok_or(StepError::NoStep)?;
         let reading = self.record_reading(encoder, &written, true).ok_or(StepError::NoStep)?;
-        let copied = self.counter_readback.copies.make(encoder, [recorded.answers.clone()]);
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages).to_vec();
         let period = self.context.queue().get_timestamp_period();
         let arrives = {
             let pool = Arc::downgrade(&self.counter_readback.arrived);
-            let (copied, number, stages) = (copied.clone(), recorded.answers.number(), stages.clone());
+            let (recording, stages) = (recorded.answers.clone(), stages.clone());
             move |reading: &Reading| {
-                let received = received(reading, plan, number, &stages, period);
+                let received = received(reading, plan, recording, &stages, period);
                 if let (Some(pool), Ok(received)) = (pool.upgrade(), received) {
-                    pool.lock().push((received, copied));
+                    pool.lock().push(received);
                 }
             }
         };
@@ -58,13 +57,13 @@ impl GpuBroadPhase {
             Ok(result)
         };
         let pool = Arc::downgrade(self.readings.pool());
-        let recordings = [recorded.answers.clone(), copied];
+        let recording = recorded.answers.clone();
         Ok(Readback::new(
             &self.context,
             pool,
             encoder,
             reading,
-            recordings,
+            recording,
             arrives,
             decode,
         ))
@@ -95,12 +94,9 @@ impl GpuBroadPhase {
 
     pub(crate) fn poll_counters(&mut self) {
         let arrived = std::mem::take(&mut *self.counter_readback.arrived.lock());
-        for (received, copied) in arrived {
-            // Counters of recordings that failed or were dropped are discarded.
-            if copied.was_valid() {
+        for received in arrived {
+            if !received.recording.is_dropped() {
                 self.observe(received);
-            } else if copied.is_undecided() {
-                self.counter_readback.arrived.lock().push((received, copied));
             }
         }
     }

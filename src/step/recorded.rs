@@ -3,12 +3,11 @@ use std::sync::Arc;
 
 use super::plan::Plan;
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::StepError;
 use crate::gpu::bindings::Range;
 use crate::gpu::buffers::BufferId;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder::Input;
-use crate::shared::submission::Dependency;
+use crate::shared::recording::Recording;
 use crate::stages::pairs::buffer::{DATA, EXCLUDED, EXCLUSIONS};
 use crate::stages::sort::KeyValueBuffers;
 use crate::stages::table::{buffer, statics};
@@ -20,22 +19,12 @@ pub(crate) struct Recorded {
     /// True for a step that finds pairs, false for a query.
     pub emits_pairs: bool,
     pub blocks: [Range; 2],
-    pub table: Vec<Dependency>,
+    pub table: Recording,
     /// Step or page that wrote the pairs.
-    pub pairs: Option<Dependency>,
+    pub pairs: Option<Recording>,
     /// Step or query whose counts the pages use.
-    pub counts: Dependency,
-    pub answers: Dependency,
-}
-
-impl Recorded {
-    /// Fails if the table was overwritten, or its recording was wrong or dropped.
-    pub fn check_table(&self) -> Result<(), StepError> {
-        if self.table.iter().any(Dependency::is_lost) {
-            return Err(StepError::Dropped);
-        }
-        Ok(())
-    }
+    pub counts: Recording,
+    pub answers: Recording,
 }
 
 pub(crate) struct QuerySource {
@@ -55,7 +44,7 @@ pub(crate) struct LastTable {
     pub plan: Plan,
     pub inputs: Vec<Input>,
     pub sorted: KeyValueBuffers,
-    pub dependencies: Vec<Dependency>,
+    pub recording: Recording,
     pub counters: wgpu::Buffer,
 }
 

@@ -303,10 +303,9 @@ impl Whole {
         }
         let reading = recorded.map_err(|error| self.cause(error))?;
         let submission = self.queue().submit([encoder.finish()]);
-        // Inputs may be written by an encoder that was never submitted.
-        if !self.broad_phase.is_answered() {
-            return Err(self.cause(ReadBackError::NotSubmitted));
-        }
+        // The encoder of an input may have been dropped.
+        let checked = self.broad_phase.check_dropped();
+        checked.map_err(|error| self.cause(error))?;
         Ok((reading, submission))
     }
 }

@@ -18,7 +18,7 @@ mod concurrency;
 mod culling;
 mod debug_draw;
 mod device_counts;
-mod disorder;
+mod dropped;
 mod empty_lists;
 mod events;
 mod faults;

@@ -6,7 +6,7 @@ use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Binds, Input};
 use crate::gpu::work_log::create_buffer;
 use crate::layout::grid::Params;
-use crate::shared::submission::Dependency;
+use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::sort::KeyValueBuffers;
 use crate::stages::sort::variable::VALUES;
@@ -31,7 +31,7 @@ pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer:
 pub(crate) struct StaticTable {
     pub generation: u64,
     /// Recording that built the table or last copied its boxes.
-    pub written: Dependency,
+    pub written: Recording,
     pub params: Params,
     pub sorted: KeyValueBuffers,
     pub buffers: Buffers,
@@ -39,7 +39,7 @@ pub(crate) struct StaticTable {
 
 impl StaticTable {
     pub fn is_of(&self, generation: u64, params: &Params) -> bool {
-        !self.written.is_lost() && self.generation == generation && self.params == *params
+        !self.written.is_dropped() && self.generation == generation && self.params == *params
     }
 
     pub fn drop_scratch(&mut self) {
