@@ -2,12 +2,9 @@
 
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
-use gpu_broad_phase::internals::submission::{report_at_once, reports_at_once};
-use gpu_broad_phase::reference::{brute_force, cull};
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CullOptions, Culling, Frustum,
-    GpuBroadPhase, Growth, ObjectSet, OutputOptions, Outputs, Pair, PairEvents, QueryInput, ReadBackError, Scene,
-    Source, Statics, StepError, adapters, block_on, wgpu,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Scene, Source,
+    adapters, block_on, wgpu,
 };
 
 /// Serialises all tests of this file.

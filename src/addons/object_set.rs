@@ -427,8 +427,8 @@ impl ObjectSet {
     }
 
     /// Drops the device buffers. The next [`upload`](Self::upload) uploads all slots, and its step rebuilds the static
-    /// table. Needed after a change to another wgpu instance, whose devices may
-    /// compare equal to yours; not after other changes of device.
+    /// table. Needed for a device of another wgpu instance: wgpu may not tell it
+    /// from the old one.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();

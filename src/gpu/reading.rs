@@ -15,7 +15,7 @@ use crate::shared::recording::Recording;
 const SPARE: u64 = 1 << 16;
 /// Longest wait for the callbacks of another thread's poll.
 #[cfg(not(target_arch = "wasm32"))]
-const CALLBACK_MILLISECONDS: u32 = 1000;
+const CALLBACK_MILLISECONDS: u32 = 500;
 pub(crate) const TIMINGS: &str = "timings";
 
 pub(crate) struct Readable {

@@ -627,24 +627,6 @@ fn what_cannot_be_culled_is_refused() {
 }
 
 #[test]
-fn steps_of_other_devices_are_refused() {
-    let adapters = adapters();
-    for pair in adapters.windows(2) {
-        let mut culling = Culling::new(None);
-        let answers = [0, 1, 0].map(|place: usize| {
-            let adapter = &pair[place];
-            let mut gpu = broad_phase(adapter, &BroadPhaseDescriptor::default());
-            let mut encoder = encoder(adapter);
-            let step = record(&mut gpu, &mut encoder, Scene::default());
-            let one = [Frustum::default()];
-            let recorded = culling.record(&mut encoder, &step, Source::Host(&one), CullOptions::default());
-            recorded.map(|_| ())
-        });
-        assert_eq!(answers, [Ok(()), Err(StepError::OtherDevice), Ok(())]);
-    }
-}
-
-#[test]
 fn lists_that_are_too_large_are_refused() {
     for adapter in adapters() {
         let descriptor = BroadPhaseDescriptor {

@@ -67,7 +67,7 @@ fn a_buffer_of_another_device_is_a_typed_error() {
 }
 
 #[test]
-fn what_was_used_on_another_device_is_refused() {
+fn what_was_used_on_another_device_is_a_typed_error() {
     for adapter in adapters() {
         let name = &adapter.name;
         let devices: [_; 2] = own_devices(&adapter);
@@ -88,12 +88,16 @@ fn what_was_used_on_another_device_is_refused() {
                 args.record(&mut encoder, &step, OutputRows::Pairs, 64).err(),
                 draw.record(&mut encoder, &step, DebugLines::Boxes, [0; 4], 64).err(),
             ];
-            let expected = (turn == 1).then_some(StepError::OtherDevice);
-            assert_eq!(told, [0; 3].map(|_| expected.clone()), "{name}, turn {turn}");
-            queue.submit([encoder.finish()]);
+            if turn == 1 {
+                let is_typed = |told: &Option<StepError>| matches!(told, Some(StepError::Device(_)));
+                assert!(told.iter().all(is_typed), "{name}: {told:?}");
+            } else {
+                assert_eq!(told, [const { None }; 3], "{name}, turn {turn}");
+                queue.submit([encoder.finish()]);
+            }
         }
         let changes = block_on(events.read_back()).expect("events");
-        assert_eq!((changes.persisting.len(), changes.begun.len()), (1, 0), "{name}");
+        assert_eq!((changes.persisting.len(), changes.begun.len()), (0, 1), "{name}");
     }
 }
 

@@ -1,13 +1,13 @@
-//! Objects that belong to one device, broad phase or call are passed to another.
+//! Objects that belong to one broad phase or call are passed to another, or were never uploaded.
 
 use crate::common::pool::opened;
 use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, CreateError, CullOptions, Culling, DebugDraw, DebugLines,
-    DeviceCount, DispatchArgs, Frustum, GpuBroadPhase, InputError, ObjectNames, ObjectSet, OutputOptions, OutputRows,
-    Outputs, PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics, StepError,
-    StepOutput, TableShader, wgpu,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount,
+    DispatchArgs, Frustum, GpuBroadPhase, InputError, ObjectNames, ObjectSet, OutputOptions, OutputRows, Outputs,
+    PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Scene, Scheme, Source, Statics, StepError,
+    StepOutput, wgpu,
 };
 use pollster::block_on;
 
@@ -64,141 +64,52 @@ impl Components {
             ("args", self.args.record(encoder, step, OutputRows::Pairs, 64).map(drop)),
         ]
     }
-
-    fn prepare(&self, gpu: &GpuBroadPhase) -> [Result<(), CreateError>; 4] {
-        [
-            self.culling.prepare(gpu).run(),
-            self.events.prepare(gpu).run(),
-            self.lines.prepare(gpu).run(),
-            self.args.prepare(gpu).run(),
-        ]
-    }
 }
 
-/// wgpu may consider devices of two instances equal.
 #[test]
-fn things_of_another_instance_are_refused() {
+fn sets_and_components_take_steps_of_any_broad_phase_of_the_device() {
     for adapter in adapters() {
         let name = &adapter.name;
-        let open = || opened(&adapter, &BroadPhaseDescriptor::default());
-        let [one, other] = [open(), open()];
-        assert!(
-            one.device().unwrap() == other.device().unwrap(),
-            "{name}: wgpu tells them apart, and this test shows nothing"
-        );
-        let new_encoder = |of: &BroadPhase| of.device().unwrap().create_command_encoder(&Default::default());
-
-        let mut gpus = [&one, &other].map(|of| {
-            GpuBroadPhase::new(
-                of.device().unwrap(),
-                of.queue().unwrap(),
-                &BroadPhaseDescriptor::default(),
-            )
-            .expect("a broad phase")
-        });
-        let mut steps = Vec::new();
-        for (gpu, of) in gpus.iter_mut().zip([&one, &other]) {
-            let mut encoder = new_encoder(of);
-            steps.push(gpu.step(&mut encoder, scene(&TWO)).expect("a step"));
-            of.queue().unwrap().submit([encoder.finish()]);
-        }
-        let mut set = gpus[0]
-            .query_set("set", &gpus[0].descriptor().outputs)
+        let uniform = BroadPhaseDescriptor {
+            scheme: Scheme::Uniform { cell_size: 2.0 },
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut both = [BroadPhaseDescriptor::default(), uniform].map(|descriptor| broad_phase(&adapter, &descriptor));
+        let mut set = both[0]
+            .query_set("set", &both[0].descriptor().outputs)
             .expect("options");
-        let queries = [Query::point([50.5; 3])];
+        let (mut culling, mut events) = (Culling::new(None), PairEvents::new(None));
         let asked = QueryInput {
-            queries: queries[..].into(),
+            queries: Queries::Boxes(TWO[..1].into()),
             ..QueryInput::default()
         };
-        let mut own = new_encoder(&one);
-        let refused = set.record(&mut own, &steps[1], asked).map(drop);
-        assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
-        set.record(&mut own, &steps[0], asked).expect("its own");
-        one.queue().unwrap().submit([own.finish()]);
-        assert_eq!(
-            block_on(set.read_back()).expect("an answer").query_objects,
-            [],
-            "{name}"
-        );
-
-        let (mut used, mut prepared) = (Components::new(), Components::new());
-        let mut own = new_encoder(&one);
-        for (of, recorded) in used.record(&mut own, &steps[0]) {
-            assert_eq!(recorded, Ok(()), "{of} on {name}");
-        }
-        assert_eq!(prepared.prepare(&gpus[0]), [const { Ok(()) }; 4], "{name}");
-        for components in [&mut used, &mut prepared] {
-            let mut others = new_encoder(&other);
-            for (of, refused) in components.record(&mut others, &steps[1]) {
-                assert_eq!(refused, Err(StepError::OtherDevice), "{of} on {name}");
-            }
-            let refused = components.prepare(&gpus[1]);
-            assert_eq!(refused, [const { Err(CreateError::OtherDevice) }; 4], "{name}");
-        }
-        one.queue().unwrap().submit([own.finish()]);
-
-        let mut objects = ObjectSet::new();
-        for object in TWO {
-            objects.insert(object);
-        }
-        let mut own = new_encoder(&one);
-        let uploaded = objects.upload(one.device().unwrap(), &mut own).expect("a scene");
-        let mut others = new_encoder(&other);
-        let refused = gpus[1].step(&mut others, uploaded).map(drop);
-        assert_eq!(refused, Err(StepError::OtherDevice), "{name}");
-        let uploaded = objects.upload(other.device().unwrap(), &mut others).expect("a scene");
-        gpus[1].step(&mut others, uploaded).expect("a step");
-        assert_eq!(objects.uploaded_bytes(), 64, "{name}");
-        other.queue().unwrap().submit([others.finish()]);
-        assert_eq!(
-            block_on(gpus[1].read_back()).expect("an answer").pairs.len(),
-            1,
-            "{name}"
-        );
-    }
-}
-
-#[test]
-fn sets_and_events_belong_to_one_broad_phase() {
-    for adapter in adapters() {
-        let name = &adapter.name;
-        let [mut one, mut other] = [(); 2].map(|()| broad_phase(&adapter, &BroadPhaseDescriptor::default()));
-        let mut open = encoder(&adapter);
-        let steps = [
-            record(&mut one, &mut open, scene(&TWO)),
-            record(&mut other, &mut open, scene(&TWO)),
-        ];
-        let mut set = one.query_set("set", &one.descriptor().outputs).expect("options");
-        let refused = set.record(&mut open, &steps[1], QueryInput::default()).map(drop);
-        assert_eq!(refused, Err(StepError::OtherBroadPhase), "{name}");
-        set.record(&mut open, &steps[0], QueryInput::default())
-            .expect("its own");
-        let mut components = Components::new();
-        for (round, step) in steps.iter().enumerate() {
-            for (of, recorded) in components.record(&mut open, step) {
-                let expected = match (round, of) {
-                    (1, "events") => Err(StepError::OtherBroadPhase),
-                    _ => Ok(()),
-                };
-                assert_eq!(recorded, expected, "{of} on {name}");
-            }
-        }
-        components.events.reset();
-        for (of, recorded) in components.record(&mut open, &steps[1]) {
-            assert_eq!(recorded, Ok(()), "{of} on {name}");
-        }
-        let found = set
-            .record(&mut open, &steps[0], QueryInput::default())
-            .expect("its own");
         let views = [Frustum::default()];
-        let options = CullOptions::default();
-        components
-            .culling
-            .record(&mut open, &found, Source::Host(&views), options)
-            .expect("a table");
-        adapter.queue.submit([open.finish()]);
-        let seen = block_on(components.culling.read_back()).expect("an answer");
-        assert_eq!(seen.objects, [[0, 1]], "{name}");
+        for (round, objects) in [&TWO[..], &APART[..], &TWO[..]].into_iter().enumerate() {
+            let mut encoder = encoder(&adapter);
+            let step = record(&mut both[round % 2], &mut encoder, scene(objects));
+            let found = set.record(&mut encoder, &step, asked).expect("a set");
+            let culled = culling.record(&mut encoder, &found, Source::Host(&views), CullOptions::default());
+            culled.expect("a table");
+            events
+                .record(&mut encoder, &step, ObjectNames::default())
+                .expect("events");
+            adapter.queue.submit([encoder.finish()]);
+            let meets: &[u32] = if round == 1 { &[] } else { &[0, 1] };
+            let found = block_on(set.read_back()).expect("an answer");
+            assert_eq!(found.query_objects, meets, "round {round} on {name}");
+            assert_eq!(
+                block_on(culling.read_back()).expect("an answer").objects,
+                [[0, 1]],
+                "{name}"
+            );
+            let changes = block_on(events.read_changes()).expect("events");
+            let expected = [[1, 0], [0, 1], [1, 0]][round];
+            assert_eq!(
+                [changes.begun.len(), changes.ended.len()],
+                expected,
+                "round {round} on {name}"
+            );
+        }
     }
 }
 
@@ -419,71 +330,6 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
 }
 
 #[test]
-fn unread_errors_are_reported_once_by_the_next_call() {
-    for adapter in adapters() {
-        let name = &adapter.name;
-        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut components = Components::new();
-        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
-        let asked = QueryInput {
-            queries: Queries::Boxes(TWO[..].into()),
-            ..QueryInput::default()
-        };
-        let texts = TableShader::new(gpu.descriptor(), "bp_", 0).expect("a text");
-        let layout = texts.layout(&adapter.device, wgpu::ShaderStages::COMPUTE);
-        for is_ordered in [true, false, true] {
-            let [mut first, mut beside, mut second] = [(); 3].map(|()| encoder(&adapter));
-            let out = record(&mut gpu, &mut first, scene(&TWO));
-            adapter.queue.submit([first.finish()]);
-            for (of, recorded) in components.record(&mut beside, &out) {
-                assert_eq!(recorded, Ok(()), "{of} on {name}");
-            }
-            set.record(&mut beside, &out, asked).expect("a set");
-            assert_eq!(texts.bind(&layout, &out.table).map(drop), Ok(()), "{name}");
-            let next = record(&mut gpu, &mut second, scene(&APART));
-            let [beside, second] = [beside.finish(), second.finish()];
-            if is_ordered {
-                adapter.queue.submit([beside, second]);
-            } else {
-                adapter.queue.submit([second, beside]);
-            }
-            assert_eq!(
-                texts.bind(&layout, &out.table).map(drop),
-                Err(StepError::Dropped),
-                "{name}"
-            );
-            assert_eq!(texts.bind(&layout, &next.table).map(drop), Ok(()), "{name}");
-            let told = if is_ordered { Ok(()) } else { Err(StepError::Dropped) };
-            let mut third = encoder(&adapter);
-            for (of, recorded) in components.record(&mut third, &next) {
-                assert_eq!(recorded, told, "{of}, ordered {is_ordered}, on {name}");
-            }
-            assert_eq!(set.record(&mut third, &next, asked).map(drop), told, "{name}");
-            if !is_ordered {
-                let again = components.events.record(&mut third, &next, ObjectNames::default());
-                assert_eq!(again.err(), Some(StepError::Dropped), "{name}");
-                components.events.reset();
-                for (of, recorded) in components.record(&mut third, &next) {
-                    assert_eq!(recorded, Ok(()), "{of} on {name}");
-                }
-                set.record(&mut third, &next, asked).expect("a set");
-            }
-            adapter.queue.submit([third.finish()]);
-            assert_eq!(
-                block_on(set.read_back()).expect("an answer").query_objects,
-                [],
-                "{name}"
-            );
-            assert_eq!(
-                block_on(components.culling.read_back()).expect("an answer").objects,
-                [[0, 1]],
-                "{name}"
-            );
-        }
-    }
-}
-
-#[test]
 fn a_step_that_is_kept_is_asked_in_every_frame() {
     let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
     for adapter in adapters() {
@@ -523,78 +369,13 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
                 );
             }
             objects.set(handles[0], UNIT.with_owner(round)).expect("an object");
-            let mut next = encoder(&adapter);
-            let input = objects.upload(&adapter.device, &mut next).expect("a scene");
-            record(&mut gpu, &mut next, input);
-            let mut own = encoder(&adapter);
-            for (of, recorded) in components.record(&mut own, &out) {
-                assert_eq!(recorded, Ok(()), "{of}, {round} on {name}");
-            }
-            adapter.queue.submit([own.finish()]);
-            adapter.queue.submit([next.finish()]);
-            assert_eq!(
-                block_on(components.culling.read_back()).map(|seen| seen.objects),
-                Ok(vec![vec![0, 1]]),
-                "{name}"
-            );
-            assert_eq!(
-                block_on(components.events.read_back()).map(|found| found.unread),
-                Ok(0),
-                "{name}"
-            );
             assert_eq!(read(&mut gpu).pairs.len(), 1, "{name}");
         }
     }
 }
 
-/// Queries read layers and owners from the [`ObjectSet`]'s buffer, which a later upload overwrites.
 #[test]
-fn a_table_is_not_asked_with_the_layers_of_a_later_upload() {
-    for adapter in adapters() {
-        let name = &adapter.name;
-        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut objects = ObjectSet::new();
-        let [handle, _] = TWO.map(|object| objects.insert(object));
-        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
-        let asked = QueryInput {
-            queries: Queries::Boxes(TWO[..].into()),
-            ..QueryInput::default()
-        };
-        let mut open = encoder(&adapter);
-        let input = objects.upload(&adapter.device, &mut open).expect("a scene");
-        let step = record(&mut gpu, &mut open, input);
-        adapter.queue.submit([open.finish()]);
-        let [mut own, mut upload] = [(); 2].map(|()| encoder(&adapter));
-        set.record(&mut own, &step, asked).expect("a set");
-        objects.exclude(handle).expect("an object");
-        objects.upload(&adapter.device, &mut upload).expect("a scene");
-        adapter.queue.submit([upload.finish(), own.finish()]);
-        assert_eq!(
-            block_on(set.read_back()).err(),
-            Some(ReadBackError::NotSubmitted),
-            "{name}"
-        );
-        let mut late = encoder(&adapter);
-        assert_eq!(gpu.query(&mut late, asked).err(), Some(StepError::Dropped), "{name}");
-        assert_eq!(
-            set.record(&mut late, &step, asked).err(),
-            Some(StepError::Dropped),
-            "{name}"
-        );
-        let input = objects.upload(&adapter.device, &mut late).expect("a scene");
-        let step = record(&mut gpu, &mut late, input);
-        set.record(&mut late, &step, asked).expect("a set");
-        adapter.queue.submit([late.finish()]);
-        assert_eq!(
-            block_on(set.read_back()).expect("an answer").query_objects,
-            [1, 1],
-            "{name}"
-        );
-    }
-}
-
-#[test]
-fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
+fn an_answer_that_has_arrived_is_not_lost_with_a_later_encoder() {
     for adapter in adapters() {
         let name = &adapter.name;
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
@@ -610,24 +391,18 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
         let mut of_set = set.record_read_back(&mut first, Outputs::ALL).expect("a handle");
         adapter.queue.submit([first.finish()]);
         poll(&adapter);
-        let disordered = [(); 2].map(|()| {
-            let mut encoder = encoder(&adapter);
-            let step = record(&mut gpu, &mut encoder, scene(&APART));
-            set.record(&mut encoder, &step, asked).expect("a set");
-            encoder.finish()
-        });
-        let [a, b] = disordered;
-        adapter.queue.submit([b]);
-        adapter.queue.submit([a]);
-        poll(&adapter);
+        let mut dropped = encoder(&adapter);
+        let step = record(&mut gpu, &mut dropped, scene(&APART));
+        set.record(&mut dropped, &step, asked).expect("a set");
+        drop(dropped);
         let found = later.take().expect("there").expect("in order");
         assert_eq!(found.pairs.len(), 1, "{name}");
         let found = of_set.take().expect("there").expect("in order");
         assert_eq!(found.query_offsets, [0, 2, 4], "{name}");
-        assert_eq!(gpu.counters().map(|counters| counters.pairs_needed), Some(0), "{name}");
+        assert_eq!(gpu.counters().map(|counters| counters.pairs_needed), Some(1), "{name}");
         assert_eq!(
             set.counters().map(|counters| counters.results_needed),
-            Some(0),
+            Some(4),
             "{name}"
         );
     }

@@ -203,6 +203,7 @@ fn a_set_is_a_scene_on_the_host_and_tells_its_states_apart() {
     set.move_to(wall, [2.0; 3], [3.0; 3]).unwrap();
     generations.push(generation(&set));
     for adapter in adapters() {
+        set.invalidate();
         let recorded = encode(&adapter.device, &adapter.queue, |encoder| {
             set.upload(&adapter.device, encoder).unwrap().statics.generation
         });
@@ -351,6 +352,7 @@ fn another_device_starts_over() {
     let full = BOX_BYTES * 100;
     let mut wanderer = hundred_objects();
     for adapter in adapters() {
+        wanderer.invalidate();
         assert_eq!(upload(&adapter.device, &adapter.queue, &mut wanderer), full);
         let mut set = hundred_objects();
         let [(first, first_queue), (second, second_queue)] = two_devices(&adapter);
