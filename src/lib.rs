@@ -91,8 +91,8 @@
 //! `docs/promises.md` lists the tests of each guarantee. Not guaranteed, so your responsibility:
 //!
 //! - **Order**: submit encoders in the order in which you record them, and query a step before you record the next.
-//! - **One device**: encoders, buffers, sets, components and steps that meet are of one device. wgpu finds most mistakes,
-//!   but cannot distinguish objects of two instances.
+//! - **One device**: encoders, buffers, sets, components and steps that meet are of one device. wgpu finds most
+//!   mistakes, but cannot distinguish objects of two instances.
 //! - **Refused encoders**: if the device refuses an encoder because of your own commands, wgpu reports that only to
 //!   you. This crate takes the encoder for submitted, so the next read-back returns the results of the step before.
 //! - **Crowds**: `n` objects in one cell take time proportional to `n * n`, in short dispatches.

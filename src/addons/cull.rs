@@ -179,8 +179,8 @@ impl Culling {
     }
 
     /// Records culling of `step` for up to 32 views ([`MAX_VIEWS`](Self::MAX_VIEWS)). Never submits, waits or reads
-    /// back. `step` may also be a [`page`](crate::GpuBroadPhase::page) or a [`query`](crate::GpuBroadPhase::query) of the last
-    /// step.
+    /// back. `step` may also be a [`page`](crate::GpuBroadPhase::page) or [`query`](crate::GpuBroadPhase::query) of the
+    /// last step.
     ///
     /// # Errors
     /// Nothing is recorded, except with [`StepError::Device`].

@@ -427,8 +427,7 @@ impl ObjectSet {
     }
 
     /// Drops the device buffers. The next [`upload`](Self::upload) uploads all slots, and its step rebuilds the static
-    /// table. Needed for a device of another wgpu instance: wgpu may not tell it
-    /// from the old one.
+    /// table. Needed for a device of another wgpu instance, which may compare equal to the old one.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();

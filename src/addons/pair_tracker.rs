@@ -13,9 +13,9 @@ use crate::step::output::StepOutput;
 /// [`record`](Self::record) records [`PairEvents`] after a step and their copy to the host. A frame or two later,
 /// [`update`](Self::update) returns the changes of that step.
 ///
-/// If pairs did not fit, or an encoder was dropped, events restart in the next step. The
-/// tracker then returns the difference to the last known pairs. Pairs that began and ended in between are left out. An
-/// encoder that is never finished delays the events of all later steps.
+/// If pairs did not fit, or an encoder was dropped, events restart in the next step. The tracker then returns the
+/// difference to the last known pairs. Pairs that began and ended in between are left out. An encoder that is never
+/// finished delays the events of all later steps.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairTracker, wgpu};

@@ -173,9 +173,11 @@ impl Staging {
         let free = Arc::downgrade(&self.free);
         encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Read, .., move |mapped| {
             mark.submit();
-            if let (Ok(()), Some(free)) = (mapped, free.upgrade()) {
+            if mapped.is_ok() {
                 staged.buffer.unmap();
-                free.put(staged);
+                if let Some(free) = free.upgrade() {
+                    free.put(staged);
+                }
             }
         });
     }

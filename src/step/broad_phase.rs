@@ -328,9 +328,10 @@ impl GpuBroadPhase {
         self.output()
     }
 
-    /// Records new rays and queries against the last step's table. Your buffers of that step's objects, and
-    /// its [`ObjectSet`](crate::ObjectSet), must be unchanged. Counters, status bits and stage times of rays and queries are replaced; pairs and their counts stay.
-    /// With several subsystems, use a [`QuerySet`](crate::QuerySet) for each.
+    /// Records new rays and queries against the last step's table. Your buffers of that step's objects, and its
+    /// [`ObjectSet`](crate::ObjectSet), must be unchanged. Counters, status bits and stage times of rays and queries
+    /// are replaced; pairs and their counts stay. With several subsystems, use a [`QuerySet`](crate::QuerySet) for
+    /// each.
     ///
     /// # Errors
     /// - [`StepError::NoStep`]: nothing was recorded.

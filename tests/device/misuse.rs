@@ -5,9 +5,8 @@ use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount,
-    DispatchArgs, Frustum, GpuBroadPhase, InputError, ObjectNames, ObjectSet, OutputOptions, OutputRows, Outputs,
-    PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Scene, Scheme, Source, Statics, StepError,
-    StepOutput, wgpu,
+    DispatchArgs, Frustum, InputError, ObjectNames, ObjectSet, OutputOptions, OutputRows, Outputs, PairEvents, Queries,
+    QueryInput, Ray, RayMode, ReadBackError, Scene, Scheme, Source, Statics, StepError, StepOutput, wgpu,
 };
 use pollster::block_on;
 
