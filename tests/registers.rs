@@ -332,7 +332,7 @@ fn one_driver_compiles_every_pass() {
                 vk::DescriptorSetLayoutBinding::default()
                     .binding(entry.binding)
                     .descriptor_type(match ty {
-                        BufferBindingType::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+                        BufferBindingType::Uniform => vk::DescriptorType::UNIFORM_BUFFER_DYNAMIC,
                         BufferBindingType::Storage { .. } => vk::DescriptorType::STORAGE_BUFFER,
                     })
                     .descriptor_count(1)

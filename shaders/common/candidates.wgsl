@@ -3,7 +3,7 @@
 override COUNT_CANDIDATES: bool = false;
 
 var<private> candidates: u32;
-// Number of objects found, or of cells in `ray_cells_count`. At most 1 in `ray_any`, at most `params.nearest` in
+// Number of objects found, or of cells in `ray_cells_count`. At most 1 in `ray_any`, at most `query_params.nearest` in
 // `query_nearest`.
 var<private> found: u32;
 

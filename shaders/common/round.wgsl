@@ -11,6 +11,7 @@ struct Round {
     canary_iterations: u32,
     continues: u32,
     is_continued: u32,
+    walks: u32,
 }
 
 @group(0) @binding(10) var<uniform> round: Round;

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/workgroup, pairs/pair_sums_single_cell, pairs/pair_test_clusters
+// uses: common/workgroup, pairs/pair_params, pairs/pair_sums_single_cell, pairs/pair_test_clusters
 // uses: pairs/pair_walk_single_cell
 
 // Counts the pairs of crowded scenes in schemes with one entry per object. Tests the box of a cluster before its
@@ -12,8 +12,8 @@ var<private> cached_bits: u32;
 
 fn store_bits(row: u32) {
     let word = cached_bits >> 5u;
-    if (word < params.pair_bit_words) {
-        pair_bits[word * params.entry_rows + row] = word_bits;
+    if (word < pair_params.bit_words) {
+        pair_bits[word * pair_params.entry_rows + row] = word_bits;
     }
 }
 

@@ -1,11 +1,11 @@
-// uses: common/prelude, common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_cache, pairs/pair_own
-// uses: pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
+// uses: common/round, common/rows, common/workgroup, pairs/pair_boxes, pairs/pair_cache, pairs/pair_own
+// uses: pairs/pair_params, pairs/pair_sums_single_cell, pairs/pair_walk_single_cell
 
 // Counts the pairs of scenes that are not crowded, one entry per object. Caches partners, so that `pair_emit` seldom
 // needs a second walk. Chunks are claimed in any order, but each entry's chunks are linked in the order of its
 // partners.
 
-// Upper bound of `params.cached_partners`.
+// Upper bound of `pair_params.cached`.
 const MAX_CACHED: u32 = 12u;
 
 @group(0) @binding(5) var<storage, read_write> pair_cache: array<u32>;
@@ -27,7 +27,7 @@ var<private> next_word: u32 = NO_CHUNK;
 
 fn claim_chunk(link: u32) {
     let chunk = atomicAdd(&pair_offsets[claimed_chunks()], 1u);
-    next_word = select(NO_CHUNK, CHUNK_WORDS * chunk, chunk < params.partner_chunks);
+    next_word = select(NO_CHUNK, CHUNK_WORDS * chunk, chunk < pair_params.chunks);
     pair_cache[link] = next_word;
 }
 
@@ -40,8 +40,8 @@ fn append_partner(partner: u32) {
 
 // Stores a partner past the slots.
 fn chain_partner(entry: u32, place: u32, partner: u32) {
-    let last_slot = params.cached_partners - 1u;
-    if (place == params.cached_partners) {
+    let last_slot = pair_params.cached - 1u;
+    if (place == pair_params.cached) {
         let link = cache_slot(entry, last_slot);
         let moved = pair_cache[link];
         claim_chunk(link);
@@ -54,9 +54,9 @@ fn chain_partner(entry: u32, place: u32, partner: u32) {
 
 fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
     if (STORES_IN_LOOP) {
-        if (is_pair && place < params.cached_partners) {
+        if (is_pair && place < pair_params.cached) {
             pair_cache[cache_slot(entry, place)] = other;
-        } else if (is_pair && params.partner_chunks > 0u) {
+        } else if (is_pair && pair_params.chunks > 0u) {
             chain_partner(entry, place, other);
         }
         return;
@@ -68,7 +68,7 @@ fn cache_partner(entry: u32, place: u32, other: u32, is_pair: bool) {
 }
 
 fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) {
-    if (place >= before && place < min(count, params.cached_partners)) {
+    if (place >= before && place < min(count, pair_params.cached)) {
         pair_cache[cache_slot(index, place)] = partner;
     }
 }

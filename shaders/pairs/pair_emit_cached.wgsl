@@ -1,5 +1,5 @@
 // uses: common/box, common/clusters, common/grid, common/prelude, common/workgroup, pairs/pair_cache
-// uses: pairs/pair_write
+// uses: pairs/pair_params, pairs/pair_write
 
 // Writes the pairs of rows whose partners are all cached. Lists the other rows for a second walk in a later
 // dispatch. In this pass, CPU drivers would execute the walk even if no lane needs it.
@@ -26,14 +26,14 @@ fn list_walk(row: u32) {
 
 // Returns false if some partners are not cached. The second walk then writes all pairs of the row.
 fn write_cached(row: u32, count: u32) -> bool {
-    var slots = params.cached_partners;
+    var slots = pair_params.cached;
     if (count > slots) {
-        if (!STORES_IN_LOOP || params.partner_chunks == 0u) {
+        if (!STORES_IN_LOOP || pair_params.chunks == 0u) {
             return false;
         }
         slots -= 1u;
     }
-    let own = params.first_object + (values[row >> params.split_bits] & ID_MASK);
+    let own = params.first_object + (values[row >> pair_params.split_bits] & ID_MASK);
     for (var place = 0u; place < min(count, slots); place += 1u) {
         write_pair(own, pair_cache[cache_slot(row, place)]);
     }
@@ -52,6 +52,13 @@ fn write_cached(row: u32, count: u32) -> bool {
     return true;
 }
 
+// True if `pair_count_crowded` counts the pairs. It caches bits of box tests, not partners.
+fn keeps_bits(is_crowded: u32) -> bool {
+    let may_choose = is_crowded != 0u && pair_params.variant != VARIANT_SPARSE;
+    let is_chosen = may_choose || pair_params.variant == VARIANT_CROWDED;
+    return is_chosen || pair_params.bit_words > 0u || params.scheme == SCHEME_ADAPTIVE;
+}
+
 @compute @workgroup_size(256)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -59,7 +66,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (row >= params.entry_rows) {
+    if (row >= pair_params.entry_rows) {
         return;
     }
     let places = places_of(row);

@@ -1,9 +1,9 @@
-// uses: common/prelude, common/workgroup, pairs/pair_walk_multi_cell
+// uses: common/workgroup, pairs/pair_params, pairs/pair_walk_multi_cell
 
 // Writes the pairs of the uniform scheme. Every entry walks again, since no partners are cached.
 
 fn walk_count() -> u32 {
-    return params.entry_rows;
+    return pair_params.entry_rows;
 }
 
 fn walking_row(place: u32) -> u32 {

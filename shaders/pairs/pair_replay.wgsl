@@ -1,4 +1,4 @@
-// uses: common/prelude, common/rows, common/workgroup, pairs/pair_own, pairs/pair_walk_single_cell
+// uses: common/rows, common/workgroup, pairs/pair_own, pairs/pair_params, pairs/pair_walk_single_cell
 // uses: pairs/pair_write
 
 // Writes the pairs of crowded scenes from the bits of `pair_count_crowded`, without box tests. `pair_emit` writes the
@@ -20,17 +20,17 @@ fn next_bits(row: u32, count: u32) -> u32 {
     let used = bits_read & 31u;
     bits_read += count;
     var bits = 0u;
-    if (word < params.pair_bit_words) {
-        bits = pair_bits[word * params.entry_rows + row] >> used;
+    if (word < pair_params.bit_words) {
+        bits = pair_bits[word * pair_params.entry_rows + row] >> used;
     }
-    if (used + count > 32u && word + 1u < params.pair_bit_words) {
-        bits |= pair_bits[(word + 1u) * params.entry_rows + row] << (32u - used);
+    if (used + count > 32u && word + 1u < pair_params.bit_words) {
+        bits |= pair_bits[(word + 1u) * pair_params.entry_rows + row] << (32u - used);
     }
     return bits & (0xffffffffu >> (32u - count));
 }
 
 fn visit_row(own: Own, row: Row, first: u32) {
-    let bits_left = 32u * params.pair_bit_words - min(bits_read, 32u * params.pair_bit_words);
+    let bits_left = 32u * pair_params.bit_words - min(bits_read, 32u * pair_params.bit_words);
     let part = part_of(own, row, first);
     let end = part.x + min(part.y - part.x, bits_left);
     for (var strip = part.x; strip < end; strip += 32u) {

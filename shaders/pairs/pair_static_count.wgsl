@@ -1,4 +1,4 @@
-// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
+// uses: common/candidates, common/counters, common/round, common/round_counters, common/workgroup, pairs/pair_params
 // uses: pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_sums_{variant}, queries/query_image_own
 
 // Counts the static partners of each moving object. These counts follow those of entries. A last count of 0 follows:
@@ -19,10 +19,10 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = params.entry_rows / WORKGROUP + flat_workgroup(group, groups);
+    let tile = pair_params.entry_rows / WORKGROUP + flat_workgroup(group, groups);
     let place = tile * WORKGROUP + local;
-    if (place >= params.entry_rows && place < params.pair_rows) {
-        row = place - params.entry_rows;
+    if (place >= pair_params.entry_rows && place < pair_params.rows) {
+        row = place - pair_params.entry_rows;
         begin_round();
         if (round.first != 0u) {
             found = count_before(place);
@@ -31,6 +31,6 @@ fn main(
         record_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
-    let is_row = place >= params.entry_rows && place <= params.pair_rows;
-    put_count(tile, local, found, is_row, tile == params.entry_rows / WORKGROUP);
+    let is_row = place >= pair_params.entry_rows && place <= pair_params.rows;
+    put_count(tile, local, found, is_row, tile == pair_params.entry_rows / WORKGROUP);
 }

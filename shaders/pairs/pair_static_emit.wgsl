@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/workgroup, pairs/pair_static, pairs/pair_static_{variant}
+// uses: common/round, common/workgroup, pairs/pair_params, pairs/pair_static, pairs/pair_static_{variant}
 // uses: pairs/pair_write, queries/query_image_own
 
 // Writes the pairs of moving and static objects: from cached partners, or by a second walk if a moving object has more
@@ -38,7 +38,7 @@ fn main(
     if (row >= static_rows()) {
         return;
     }
-    let index = params.entry_rows + row;
+    let index = pair_params.entry_rows + row;
     if (!needs_walk(row, index)) {
         return;
     }

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/wide, common/workgroup
+// uses: common/wide, common/workgroup, pairs/pair_params
 // needs: counted
 
 // Layout of `pair_offsets` in schemes with one entry per object. Places of pairs follow from tiles and sums, without a
@@ -21,7 +21,7 @@ fn row_word(row: u32) -> u32 {
 }
 
 fn last_tile() -> u32 {
-    return params.pair_rows / WORKGROUP;
+    return pair_params.rows / WORKGROUP;
 }
 
 fn sum_place(number: u32) -> u32 {

@@ -1,4 +1,4 @@
-// uses: common/counters, common/prelude, common/round, common/round_counters, common/wide, common/workgroup
+// uses: common/counters, common/round, common/round_counters, common/wide, common/workgroup, pairs/pair_params
 // uses: pairs/pair_sums
 
 // Turns counts into places within tiles, and adds the tiles' totals to the sums.
@@ -32,7 +32,7 @@ fn add_to_total(sum: vec2<u32>) {
     if (after.y != 0u) {
         atomicAdd(&counters[COUNTER_PAIRS_NEEDED + 1u], after.y);
     }
-    if (saturate64(after) > params.pair_capacity) {
+    if (saturate64(after) > pair_params.capacity) {
         atomicOr(&counters[COUNTER_STATUS], STATUS_PAIRS);
     }
 }

@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/large_table, common/grid, common/rows, pairs/pair_own
+// uses: common/box, common/cells, common/grid, common/large_table, common/rows, pairs/pair_own, pairs/pair_params
 // needs: filters_of, visit_row
 
 // Visits every candidate partner of one object, or a row's part of each range of candidates. Each unordered pair is
@@ -12,17 +12,17 @@
 // The numbers `x .. y` of candidates of `row`, from number `first` on, that a row of counts visits. Neighbouring
 // invocations share a range, so that long ranges take fewer iterations.
 fn part_of(own: Own, row: Row, first: u32) -> vec2<u32> {
-    if (params.split_bits == 0u) {
+    if (pair_params.split_bits == 0u) {
         return vec2<u32>(first, row.count);
     }
-    let last = (1u << params.split_bits) - 1u;
-    let size = (row.count - first + last) >> params.split_bits;
+    let last = (1u << pair_params.split_bits) - 1u;
+    let size = (row.count - first + last) >> pair_params.split_bits;
     let begin = min(row.count, first + size * (own.row & last));
     return vec2<u32>(begin, min(begin + size, row.count));
 }
 
 fn walk_pairs(count_row: u32) {
-    let index = count_row >> params.split_bits;
+    let index = count_row >> pair_params.split_bits;
     if (index >= starts[ignored_key(grid.table_cells)]) {
         return;
     }

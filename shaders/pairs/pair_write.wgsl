@@ -1,4 +1,4 @@
-// uses: common/page, common/prelude, common/wide, common/workgroup, pairs/pair_sums
+// uses: common/page, common/prelude, common/wide, common/workgroup, pairs/pair_params, pairs/pair_sums
 
 // Writes the pairs whose places are in the page. Places come from a scan in the uniform scheme, else from tiles and
 // sums. They saturate at the largest u32.
@@ -22,19 +22,19 @@ fn places_of(row: u32) -> vec2<u32> {
 }
 
 fn write_pair(own: u32, other: u32) {
-    if (shows_next(params.first_pair, params.pair_capacity)) {
-        pairs[place_of_next - params.first_pair] = vec2<u32>(min(own, other), max(own, other));
+    if (shows_next(pair_params.first, pair_params.capacity)) {
+        pairs[place_of_next - pair_params.first] = vec2<u32>(min(own, other), max(own, other));
     }
     advance_place();
 }
 
 // Index of the word that stores the next place of a row between rounds.
 fn progress_of(row: u32) -> u32 {
-    return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + row;
+    return select(sums_end(), pair_params.rows + 1u, params.scheme == SCHEME_UNIFORM) + row;
 }
 
 fn shows_pairs(places: vec2<u32>) -> bool {
-    return shows(params.first_pair, params.pair_capacity, places.x, places.y);
+    return shows(pair_params.first, pair_params.capacity, places.x, places.y);
 }
 
 fn all_cached(places: vec2<u32>, kept: u32) -> bool {
@@ -56,5 +56,5 @@ fn resume_row(row: u32, kept: u32) -> bool {
         return false;
     }
     place_of_next = pair_offsets[progress_of(row)];
-    return has_more(params.first_pair, params.pair_capacity, places.y);
+    return has_more(pair_params.first, pair_params.capacity, places.y);
 }

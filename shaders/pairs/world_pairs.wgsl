@@ -1,4 +1,4 @@
-// uses: common/box, common/prelude, common/workgroup
+// uses: common/box, common/prelude, common/workgroup, pairs/pair_params
 
 // Adds up the counts of `pair_count` and `pair_static_count` per world.
 
@@ -20,13 +20,13 @@ fn count_of(row: u32) -> u32 {
 // Record of the object whose pairs a row counts. Rows of moving objects follow those of entries. The uniform scheme has
 // a record per object, others per entry.
 fn record_of(row: u32) -> u32 {
-    if (row >= params.entry_rows) {
-        return row - params.entry_rows;
+    if (row >= pair_params.entry_rows) {
+        return row - pair_params.entry_rows;
     }
     if (params.scheme == SCHEME_UNIFORM) {
         return values[row] & ID_MASK;
     }
-    return row >> params.split_bits;
+    return row >> pair_params.split_bits;
 }
 
 @compute @workgroup_size(256)
@@ -36,7 +36,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (row >= params.pair_rows) {
+    if (row >= pair_params.rows) {
         return;
     }
     let count = count_of(row);

@@ -1,5 +1,5 @@
-// uses: common/candidates, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: queries/query, queries/query_input
+// uses: common/candidates, common/counters, common/round, common/round_counters, common/workgroup, queries/query
+// uses: queries/query_input, queries/query_params
 
 // Counts the results of each query. A last count of 0 follows: its exclusive prefix sum is the total.
 
@@ -20,7 +20,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index < params.querier_count) {
+    if (index < round.walks) {
         let query = begin_query(index);
         let answer = answer_of(query, index);
         count_invalid(query.valid, COUNTER_QUERIES_INVALID);
@@ -32,7 +32,7 @@ fn main(
         record_rounds();
         add_candidates(COUNTER_QUERY_CANDIDATES);
         query_offsets[answer] = found;
-    } else if (index == params.querier_count) {
-        query_offsets[params.query_count] = 0u;
+    } else if (index == round.walks) {
+        query_offsets[query_params.count] = 0u;
     }
 }

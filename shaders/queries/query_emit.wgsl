@@ -1,4 +1,4 @@
-// uses: common/page, common/prelude, common/round, common/workgroup, queries/query_input
+// uses: common/page, common/round, common/workgroup, queries/query_input, queries/query_params
 
 // Writes the results that are in the page, by a second walk. The next place of each query, from earlier rounds, follows
 // the offsets.
@@ -11,8 +11,8 @@ fn distance_limit() -> u32 {
 }
 
 fn accept_result(query: Query, object: u32, distance: u32) {
-    if (shows_next(params.first_result, params.result_capacity)) {
-        query_objects[place_of_next - params.first_result] = object;
+    if (shows_next(query_params.first, query_params.capacity)) {
+        query_objects[place_of_next - query_params.first] = object;
     }
     advance_place();
 }
@@ -21,13 +21,13 @@ fn accept_result(query: Query, object: u32, distance: u32) {
 fn must_walk(answer: u32) -> bool {
     place_of_next = query_offsets[answer];
     let end = query_offsets[answer + 1u];
-    if (!shows(params.first_result, params.result_capacity, place_of_next, end)) {
+    if (!shows(query_params.first, query_params.capacity, place_of_next, end)) {
         return false;
     }
     if (!is_first_of_all()) {
-        place_of_next = query_offsets[params.query_count + 1u + answer];
+        place_of_next = query_offsets[query_params.count + 1u + answer];
     }
-    return has_more(params.first_result, params.result_capacity, end);
+    return has_more(query_params.first, query_params.capacity, end);
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)
@@ -37,7 +37,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index >= params.querier_count) {
+    if (index >= round.walks) {
         return;
     }
     let query = begin_query(index);
@@ -46,7 +46,7 @@ fn main(
         begin_round();
         walk_query(query);
         if (!is_last_of_all()) {
-            query_offsets[params.query_count + 1u + answer] = place_of_next;
+            query_offsets[query_params.count + 1u + answer] = place_of_next;
         }
     }
 }

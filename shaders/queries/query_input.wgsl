@@ -1,4 +1,4 @@
-// uses: common/box, common/prelude, queries/query, queries/query_walk
+// uses: common/box, queries/query, queries/query_params, queries/query_walk
 
 // Loads queries or self-queries, and makes their periodic images.
 
@@ -8,16 +8,16 @@
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 const QUERY_VECTORS: u32 = 3u;
-// Values of `params.self_query`. All other values find overlapping objects.
+// Values of `query_params.self_query`. All other values find overlapping objects.
 const SELF_QUERY_NONE: u32 = 0u;
 const SELF_QUERY_NEIGHBORS: u32 = 1u;
 
 fn load_query(index: u32) -> Query {
-    let stride = select(2u, QUERY_VECTORS, params.wide_queries != 0u);
+    let stride = select(2u, QUERY_VECTORS, query_params.is_wide != 0u);
     let low = queries[stride * index];
     let high = queries[stride * index + 1u];
     var radius_and_world = vec2<u32>(0u);
-    if (params.wide_queries != 0u) {
+    if (query_params.is_wide != 0u) {
         radius_and_world = queries[stride * index + 2u].xy;
     }
     return query_of(low, high, radius_and_world.x, radius_and_world.y);
@@ -26,7 +26,7 @@ fn load_query(index: u32) -> Query {
 // Self-queries are in the order of the records.
 fn begin_query(index: u32) -> Query {
     var query: Query;
-    if (params.self_query != SELF_QUERY_NONE) {
+    if (query_params.self_query != SELF_QUERY_NONE) {
         query = query_of_querier(index);
     } else {
         query = load_query(index);
@@ -43,11 +43,11 @@ fn query_of_querier(record: u32) -> Query {
     let low = queries[2u * record];
     let high = queries[2u * record + 1u];
     let kind = classify(objects[2u * low.w], objects[2u * low.w + 1u]);
-    let seeks_corners = params.self_query == SELF_QUERY_NEIGHBORS;
+    let seeks_corners = query_params.self_query == SELF_QUERY_NEIGHBORS;
     var query: Query;
     query.low = bitcast<vec3<i32>>(low.xyz);
     query.high = select(bitcast<vec3<i32>>(high.xyz), query.low, seeks_corners);
-    query.radius = select(0.0, params.radius, seeks_corners);
+    query.radius = select(0.0, query_params.radius, seeks_corners);
     query.farthest = farthest_of(query.radius);
     query.layers = objects[2u * low.w].w;
     query.owner = objects[2u * low.w + 1u].w;

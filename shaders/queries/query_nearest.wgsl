@@ -1,8 +1,8 @@
 // uses: common/box, common/candidates, common/cells, common/counters, common/grid, common/prelude, common/round
 // uses: common/round_counters, common/rows, common/workgroup, queries/query, queries/query_cells, queries/query_input
-// uses: queries/query_walk
+// uses: queries/query_params, queries/query_walk
 
-// Finds the `params.nearest` nearest objects of each query, by distance, then index. A result is an object and a
+// Finds the `query_params.nearest` nearest objects of each query, by distance, then index. A result is an object and a
 // squared distance, an integer until the walk is done, then a float.
 //
 // Results shorten the rest of the walk, so a round resumes at a stored ring, not at a test number. The state for later
@@ -15,7 +15,7 @@ const INFINITY_BITS: u32 = 0x7f800000u;
 const STATE_VECTORS: u32 = 3u;
 
 var<private> answer: u32;
-// Largest distance that still counts: that of the last result, once there are `params.nearest` results.
+// Largest distance that still counts: that of the last result, once there are `query_params.nearest` results.
 var<private> limit: u32 = MISS;
 // Number of the current ring's tests made in earlier rounds.
 var<private> skipped: u32;
@@ -25,11 +25,11 @@ fn level_at(place: u32) -> Level {
 }
 
 fn first_slot() -> u32 {
-    return answer * params.nearest;
+    return answer * query_params.nearest;
 }
 
 fn state() -> u32 {
-    return params.query_count * params.nearest + STATE_VECTORS * answer;
+    return query_params.count * query_params.nearest + STATE_VECTORS * answer;
 }
 
 fn distance_limit() -> u32 {
@@ -54,7 +54,7 @@ fn accept_result(query: Query, object: u32, distance: u32) {
             moved = held;
         }
     }
-    if (!is_held && found < params.nearest) {
+    if (!is_held && found < query_params.nearest) {
         query_nearest[slot] = moved;
         found += 1u;
     }
@@ -62,7 +62,7 @@ fn accept_result(query: Query, object: u32, distance: u32) {
 }
 
 fn update_limit() {
-    if (found == params.nearest) {
+    if (found == query_params.nearest) {
         limit = query_nearest[first_slot() + found - 1u].y;
     }
 }
@@ -362,7 +362,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index >= params.querier_count) {
+    if (index >= round.walks) {
         return;
     }
     let query = begin_query(index);
@@ -371,7 +371,7 @@ fn main(
         return;
     }
     if (!is_first_of_all()) {
-        for (; found < params.nearest && query_nearest[first_slot() + found].x != NO_OBJECT; found += 1u) {
+        for (; found < query_params.nearest && query_nearest[first_slot() + found].x != NO_OBJECT; found += 1u) {
         }
         update_limit();
     }
@@ -388,7 +388,7 @@ fn main(
     if (round.is_last == 0u && ring.place == NO_LEVEL) {
         query_nearest[state()].x = NO_LEVEL;
     }
-    for (var k = 0u; k < params.nearest; k += 1u) {
+    for (var k = 0u; k < query_params.nearest; k += 1u) {
         let slot = first_slot() + k;
         if (k >= found) {
             query_nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);

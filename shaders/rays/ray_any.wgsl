@@ -1,5 +1,5 @@
-// uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
-// uses: common/workgroup, rays/ray_hits, rays/ray_walk
+// uses: common/box, common/candidates, common/counters, common/round, common/round_counters, common/workgroup
+// uses: rays/ray_hits, rays/ray_params, rays/ray_walk
 
 // Writes 1 for each ray that hits anything, else 0. The walk ends at the first hit.
 
@@ -36,7 +36,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let place = walk_place(group, groups, local);
-    if (place >= params.ray_count) {
+    if (place >= ray_params.count) {
         return;
     }
     let index = ray_at(place);

@@ -1,5 +1,5 @@
-// uses: common/candidates, common/prelude, common/round, common/round_counters, common/wide, common/workgroup
-// uses: rays/ray_cells, rays/ray_walk
+// uses: common/candidates, common/round, common/round_counters, common/wide, common/workgroup, rays/ray_cells
+// uses: rays/ray_params, rays/ray_walk
 
 // Counts the cells that each ray visits. A last count of 0 follows: its exclusive prefix sum is the total.
 
@@ -16,10 +16,10 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index > params.ray_count) {
+    if (index > ray_params.count) {
         return;
     }
-    if (index < params.ray_count) {
+    if (index < ray_params.count) {
         if (!is_first_of_all()) {
             found = ray_cell_offsets[index];
         }

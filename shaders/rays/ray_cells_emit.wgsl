@@ -1,4 +1,4 @@
-// uses: common/page, common/prelude, common/round, common/round_counters, common/workgroup, rays/ray_cells
+// uses: common/page, common/round, common/round_counters, common/workgroup, rays/ray_cells, rays/ray_params
 // uses: rays/ray_walk
 
 // Writes the visited cells that are in the page, by a second walk: level by level, slab by slab along the ray, x
@@ -10,14 +10,14 @@
 fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     let first = place_of_next;
     place_of_next = saturating_sum(first, count);
-    let shown = max(first, params.first_ray_cell);
-    let end = min(place_of_next, page_end(params.first_ray_cell, params.ray_cell_capacity));
+    let shown = max(first, ray_params.first_cell);
+    let end = min(place_of_next, page_end(ray_params.first_cell, ray_params.cell_capacity));
     let share = tests_in_round(max(end, shown) - shown);
     for (var place = shown + share.x; place < shown + share.y; place += 1u) {
         let along_x = place - first;
         let along_y = along_x / sizes.x;
         let within = vec3<u32>(along_x % sizes.x, along_y % sizes.y, along_y / sizes.y);
-        ray_cells[place - params.first_ray_cell] = vec4<u32>(level, bitcast<vec3<u32>>(lower + vec3<i32>(within)));
+        ray_cells[place - ray_params.first_cell] = vec4<u32>(level, bitcast<vec3<u32>>(lower + vec3<i32>(within)));
     }
 }
 
@@ -28,15 +28,15 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let index = walk_place(group, groups, local);
-    if (index >= params.ray_count) {
+    if (index >= ray_params.count) {
         return;
     }
     place_of_next = ray_cell_offsets[index];
     let end = ray_cell_offsets[index + 1u];
-    if (!shows(params.first_ray_cell, params.ray_cell_capacity, place_of_next, end)) {
+    if (!shows(ray_params.first_cell, ray_params.cell_capacity, place_of_next, end)) {
         return;
     }
-    let progress = params.ray_count + 1u + index;
+    let progress = ray_params.count + 1u + index;
     if (round.continues != 0u) {
         place_of_next = ray_cell_offsets[progress];
     }

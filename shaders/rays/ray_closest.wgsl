@@ -1,5 +1,5 @@
-// uses: common/box, common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: rays/ray_hits, rays/ray_walk
+// uses: common/box, common/counters, common/round, common/round_counters, common/workgroup, rays/ray_hits
+// uses: rays/ray_params, rays/ray_walk
 
 // Finds the first object that each ray hits: the smallest t, then the smallest object index. Each hit shortens the rest
 // of the walk, including its path through later levels. So a round resumes at a stored part of the walk, not at a test
@@ -27,7 +27,7 @@ fn search_limit() -> f32 {
 var<private> level_limit: f32;
 
 fn state_of(index: u32) -> u32 {
-    return params.ray_count + 2u * index;
+    return ray_params.count + 2u * index;
 }
 
 fn is_too_far(t: f32) -> bool {
@@ -80,7 +80,7 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let place = walk_place(group, groups, local);
-    if (place >= params.ray_count) {
+    if (place >= ray_params.count) {
         return;
     }
     let index = ray_at(place);

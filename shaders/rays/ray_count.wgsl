@@ -1,5 +1,5 @@
-// uses: common/box, common/candidates, common/counters, common/prelude, common/round, common/round_counters
-// uses: common/workgroup, rays/ray_hits, rays/ray_walk
+// uses: common/box, common/candidates, common/counters, common/round, common/round_counters, common/workgroup
+// uses: rays/ray_hits, rays/ray_params, rays/ray_walk
 
 // Counts the objects that each ray hits, and caches the first hits. A last count of 0 follows: its exclusive prefix sum
 // is the total.
@@ -26,7 +26,7 @@ fn walks_part(ray: Ray, part: u32) -> bool {
 }
 
 fn accept_hit(ray: Ray, object: u32, t: f32) {
-    if (found < params.cached_hits) {
+    if (found < ray_params.cached) {
         let at = cached_at(ray.index, found);
         ray_offsets[at] = object;
         ray_offsets[at + 1u] = bitcast<u32>(t);
@@ -41,11 +41,11 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let place = walk_place(group, groups, local);
-    if (place > params.ray_count) {
+    if (place > ray_params.count) {
         return;
     }
     let index = ray_at(place);
-    if (index < params.ray_count) {
+    if (index < ray_params.count) {
         let ray = load_ray(index);
         begin_round();
         if (!is_first_of_all()) {

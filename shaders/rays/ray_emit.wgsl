@@ -1,4 +1,4 @@
-// uses: common/box, common/page, common/prelude, common/round, common/workgroup, rays/ray_hits, rays/ray_walk
+// uses: common/box, common/page, common/round, common/workgroup, rays/ray_hits, rays/ray_params, rays/ray_walk
 
 // Writes the hits that are in the page: from cached hits, or by a second walk if a ray has more. The next place of each
 // ray, from earlier rounds, follows the offsets.
@@ -30,8 +30,8 @@ fn accept_hit(ray: Ray, object: u32, t: f32) {
 }
 
 fn write_hit(object: u32, t: u32) {
-    if (shows_next(params.first_hit, params.hit_capacity)) {
-        ray_hits[place_of_next - params.first_hit] = vec2<u32>(object, t);
+    if (shows_next(ray_params.first_hit, ray_params.hit_capacity)) {
+        ray_hits[place_of_next - ray_params.first_hit] = vec2<u32>(object, t);
     }
     advance_place();
 }
@@ -43,17 +43,17 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let place = walk_place(group, groups, local);
-    if (place >= params.ray_count) {
+    if (place >= ray_params.count) {
         return;
     }
     let index = ray_at(place);
     place_of_next = ray_offsets[index];
     let end = ray_offsets[index + 1u];
-    if (!shows(params.first_hit, params.hit_capacity, place_of_next, end)) {
+    if (!shows(ray_params.first_hit, ray_params.hit_capacity, place_of_next, end)) {
         return;
     }
     // If `end` is saturated, the number of hits is unknown.
-    if (end != NO_PLACE && end - place_of_next <= params.cached_hits) {
+    if (end != NO_PLACE && end - place_of_next <= ray_params.cached) {
         if (is_first_of_all()) {
             let hits_found = end - place_of_next;
             for (var hit = 0u; hit < hits_found; hit += 1u) {
@@ -63,11 +63,11 @@ fn main(
         }
         return;
     }
-    let progress = params.ray_count + 1u + index;
+    let progress = ray_params.count + 1u + index;
     if (!is_first_of_all()) {
         place_of_next = ray_offsets[progress];
     }
-    if (!has_more(params.first_hit, params.hit_capacity, end)) {
+    if (!has_more(ray_params.first_hit, ray_params.hit_capacity, end)) {
         return;
     }
     begin_round();

@@ -1,5 +1,5 @@
 // uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows, rays/ray
-// uses: rays/ray_closely, rays/ray_entry, rays/ray_pays, rays/ray_walk
+// uses: rays/ray_closely, rays/ray_entry, rays/ray_params, rays/ray_pays, rays/ray_walk
 // needs: ACCEPTS_AGAIN, accept_hit, is_too_far, search_limit, walks_part
 
 // Tests the boxes in the cells of a walk. table_shader/cast does the same in the caller's shader, one hit at a time.
@@ -17,7 +17,7 @@ var<private> row_z: i32;
 
 // Index of the ray of invocation `place`; many rays are walked in the order of `ray_keys`.
 fn ray_at(place: u32) -> u32 {
-    if (SCHEME != SCHEME_UNIFORM && params.rays_sorted != 0u && place < params.ray_count) {
+    if (SCHEME != SCHEME_UNIFORM && ray_params.is_sorted != 0u && place < ray_params.count) {
         return values[place];
     }
     return place;

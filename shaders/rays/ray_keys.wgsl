@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup
+// uses: common/box, common/cells, common/grid, common/workgroup, rays/ray_params
 
 // Writes sort keys of rays, so that neighbouring invocations walk neighbouring cells: the Morton code ("A Computer
 // Oriented Geodetic Data Base", 1966) of the origin's cell on the fullest level. The order changes no result.
@@ -22,7 +22,7 @@ fn ray_key(index: u32) -> u32 {
     let whole = vec3<u32>(grid.x_detail, 0u, 0u);
     let lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z) >> whole;
     let upper = vec3<i32>(level.upper_x, level.upper_y, level.upper_z) >> whole;
-    let bits = rays[params.ray_stride * index].xyz;
+    let bits = rays[ray_params.stride * index].xyz;
     let is_number = (bits & vec3<u32>(0x7fffffffu)) < vec3<u32>(0x7f800000u);
     let origin = flush_bits(select(vec3<u32>(0u), bits, is_number));
     let cell = vec3<u32>(clamp(cell_of(origin, vec3<f32>(level.inverse)), lower, upper) - lower);
@@ -40,9 +40,9 @@ fn main(
 ) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index == 0u) {
-        sort_grid.entry_count = params.ray_count;
+        sort_grid.entry_count = ray_params.count;
     }
-    if (index < params.ray_count) {
+    if (index < ray_params.count) {
         keys[index] = ray_key(index);
         values[index] = index;
     }

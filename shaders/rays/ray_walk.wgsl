@@ -1,4 +1,4 @@
-// uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_passage
+// uses: common/cells, common/grid, common/prelude, rays/ray, rays/ray_params, rays/ray_passage
 // needs: COARSE_FIRST, walks_part, drops_level, resumes_slab, grid, search_limit, visit_slab, walks_again
 // needs: without_cells
 
@@ -9,7 +9,7 @@
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
-// Number of four-word vectors of a `Ray` and of a `SweptRay`: values of `params.ray_stride`.
+// Number of four-word vectors of a `Ray` and of a `SweptRay`: values of `ray_params.stride`.
 const RAY_STRIDE: u32 = 2u;
 const SWEPT_STRIDE: u32 = 4u;
 
@@ -28,7 +28,7 @@ fn load_ray(index: u32) -> Ray {
 
 // Index of a cached hit: two words, object and t. Cached hits follow the offsets and the progress of rounds.
 fn cached_at(ray: u32, hit: u32) -> u32 {
-    return 2u * params.ray_count + 1u + 2u * (params.cached_hits * ray + hit);
+    return 2u * ray_params.count + 1u + 2u * (ray_params.cached * ray + hit);
 }
 
 fn walk_level(ray: Ray, index: u32) -> bool {

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/workgroup, table/cell_order
+// uses: common/workgroup, pairs/pair_params, table/cell_order
 
 // In crowded scenes, orders the entries and writes the boxes of clusters. In all scenes, writes the dispatches of both
 // variants of the pair count, one of them empty.
@@ -9,7 +9,7 @@
 fn write_groups() {
     let none = vec3<u32>(0u);
     // One invocation per row of pair counts, and one for the last word.
-    let all = folded_groups(params.entry_rows / WORKGROUP + 1u);
+    let all = folded_groups(pair_params.entry_rows / WORKGROUP + 1u);
     let sparse = select(all, none, grid.is_crowded != 0u);
     let crowded = select(none, all, grid.is_crowded != 0u);
     sparse_groups = array<u32, 3>(sparse.x, sparse.y, sparse.z);

@@ -1,4 +1,4 @@
-// uses: common/box, common/clusters, common/prelude, common/workgroup, table/cell_order, table/worlds
+// uses: common/box, common/clusters, common/prelude, common/workgroup, pairs/pair_params, table/cell_order, table/worlds
 
 // Writes the buffers that walks read.
 //   starts   starts[k] is the first sorted entry with a key of at least k
@@ -84,7 +84,7 @@ fn main(
     for (var index = first; index < record_count; index += invocations) {
         write_record(index);
     }
-    if (!SERIAL_SORT && params.pair_variant == VARIANT_SPARSE && grid.is_crowded != 0u) {
+    if (!SERIAL_SORT && pair_params.variant == VARIANT_SPARSE && grid.is_crowded != 0u) {
         for (var block = begin; block < grid.entry_count; block += invocations) {
             order_block(block, local);
         }

@@ -9,10 +9,11 @@ use crate::gpu::device_context::DeviceContext;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::reading::error_or_lost;
-use crate::gpu::recorder::{Input, Recorder, variables};
+use crate::gpu::recorder::{Binds, Input, Recorder, variables};
 use crate::gpu::scope::{DeviceErrors, Scopes};
 use crate::gpu::shader::Pass;
-use crate::gpu::upload::{Block, Uniforms};
+use crate::gpu::staging::Staging;
+use crate::gpu::upload::{Blocks, Uniforms};
 use crate::shared::bounds::binding_limit;
 use crate::shared::recording::Recording;
 use crate::step::broad_phase::GpuBroadPhase;
@@ -28,6 +29,7 @@ pub(crate) struct Component {
     passes: Vec<&'static Pass>,
     pub bindings: Bindings,
     pub buffers: Buffers,
+    pub uploads: Staging,
     context: OnceLock<Arc<DeviceContext>>,
     errors: DeviceErrors,
 }
@@ -53,6 +55,7 @@ impl Component {
             passes,
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
+            uploads: Staging::uploads(),
             context: OnceLock::new(),
             errors: DeviceErrors::default(),
         }
@@ -72,12 +75,17 @@ impl Component {
         Ok(Arc::clone(self.context.get_or_init(|| Arc::clone(&step.table.context))))
     }
 
+    pub fn write(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, blocks: Blocks) -> Uniforms {
+        self.uploads.begin();
+        blocks.finish(device, encoder, &self.uploads, &mut self.buffers, &mut self.bindings)
+    }
+
     pub fn recorder<'r>(
         &'r mut self,
         device: &'r wgpu::Device,
         encoder: &'r mut wgpu::CommandEncoder,
         uniforms: &'r Uniforms,
-        params: Block,
+        binds: Vec<Binds>,
         inputs: &'r [Input],
     ) -> Recorder<'r> {
         Recorder {
@@ -85,14 +93,13 @@ impl Component {
             encoder,
             pipelines: &self.pipelines,
             bindings: &mut self.bindings,
-            buffers: &self.buffers,
+            buffers: vec![&self.buffers],
             uniforms,
-            params,
+            binds,
             inputs,
             timing: None,
             submits: None,
             label: &self.label,
-            is_of_statics: false,
         }
     }
 
@@ -123,5 +130,6 @@ impl Component {
     pub fn clear(&mut self) {
         self.buffers.clear();
         self.bindings.clear();
+        self.uploads.clear();
     }
 }

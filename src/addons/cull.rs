@@ -15,7 +15,7 @@ use crate::gpu::group::Group;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::readback::Readback;
 use crate::gpu::reading::{self, Copy, Reading};
-use crate::gpu::recorder::{Input, PARAMS, Recorder, WORKGROUP, variables};
+use crate::gpu::recorder::{Input, Recorder, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::Staging;
@@ -24,6 +24,7 @@ use crate::layout::blocks::CullParams;
 use crate::layout::counters::cull_word as word;
 use crate::shared::recording::Recording;
 use crate::stages::scan::{self, Scan};
+use crate::stages::table::PARAMS;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::{StepOutput, Table};
 
@@ -139,7 +140,6 @@ pub struct CullOutput {
 /// Memory: 1 bit per object and view. Lists add another bit per object and view, and 4 bytes per row.
 pub struct Culling {
     own: Component,
-    uploads: Staging,
     readings: Staging,
     timeout: Duration,
     last: Option<Recorded>,
@@ -166,7 +166,6 @@ impl Culling {
         let passes = [PASSES, scan::PASSES].into_iter().flatten().copied();
         Self {
             own: Component::new(label.unwrap_or("gpu_broad_phase/cull"), passes, &[]),
-            uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: BroadPhaseDescriptor::default().outputs.timeout,
             last: None,
@@ -211,7 +210,6 @@ impl Culling {
         let group = Group::begin(device, encoder, &self.own.label);
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
-        self.uploads.begin();
         self.readings.begin();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         self.record_passes(device, encoder, step, views, &params);
@@ -250,7 +248,8 @@ impl Culling {
             Source::Device { .. } => self.own.buffers.get(buffer::FRUSTA).clone(),
             Source::Host(views) => {
                 let own = self.own.buffers.get(buffer::FRUSTA);
-                self.uploads
+                self.own
+                    .uploads
                     .upload(device, encoder, &self.own.label, bytemuck::cast_slice(views), own);
                 own.clone()
             }
@@ -281,12 +280,14 @@ impl Culling {
                 )
             }),
         };
-        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let uniforms = self.own.write(device, encoder, blocks);
         let cull = CULL.is_block(blocks_of_call.cull);
         for (place, (table, block)) in tables.iter().enumerate() {
             let mut inputs = inputs(table);
             inputs.push(frusta.clone());
-            let mut recorder = self.own.recorder(device, encoder, &uniforms, *block, &inputs);
+            let mut recorder = self
+                .own
+                .recorder(device, encoder, &uniforms, vec![PARAMS.is_block(*block)], &inputs);
             if place == 0 {
                 recorder.clear(buffer::COUNTERS);
                 recorder.clear_words(buffer::VISIBLE, 0, u64::from(words).max(1));
@@ -298,7 +299,7 @@ impl Culling {
                 stage.run(&CULL_OBJECTS, table.params.object_count, &[cull]);
             });
         }
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, blocks_of_call.cull, &[]);
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &[]);
         record_outputs(&mut recorder, params, blocks_of_call);
     }
 
@@ -307,7 +308,6 @@ impl Culling {
     pub fn trim(&mut self) {
         self.last = None;
         self.own.clear();
-        self.uploads.clear();
         self.readings.clear();
     }
 

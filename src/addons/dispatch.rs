@@ -130,9 +130,9 @@ impl DispatchArgs {
             workgroup_rows,
             missing_bits: missing.bits(),
         });
-        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let uniforms = self.own.write(device, encoder, blocks);
         let inputs = [Input::whole(STEP_COUNTERS, &step.counters)];
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &inputs);
         recorder.stage("args", |stage| {
             stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });

@@ -8,14 +8,14 @@ use crate::api::types::OutputRows;
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::buffers::buffers;
 use crate::gpu::preparation::Preparation;
-use crate::gpu::recorder::{Input, PARAMS, Variable, WORKGROUP, variables};
+use crate::gpu::recorder::{Input, Variable, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::{BOX_VERTICES, DrawParams};
 use crate::layout::grid;
 use crate::shared::bounds::binding_limit;
-use crate::stages::table::statics;
+use crate::stages::table::{PARAMS, statics};
 use crate::stages::{pairs, rays};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::{StepOutput, Table};
@@ -200,9 +200,11 @@ impl DebugDraw {
             color: u32::from_le_bytes(color),
             levels: source.levels,
         });
-        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let uniforms = self.own.write(device, encoder, blocks);
         let inputs = inputs(step, &source.table);
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
+        let mut recorder = self
+            .own
+            .recorder(device, encoder, &uniforms, vec![PARAMS.is_block(params)], &inputs);
         recorder.clear(buffer::ARGS);
         recorder.stage("lines", |stage| {
             let groups = source.rows.div_ceil(WORKGROUP).max(1);

@@ -173,7 +173,6 @@ pub struct Events {
 /// 4 bytes per object; each call uploads them.
 pub struct PairEvents {
     own: Component,
-    uploads: Staging,
     readings: Staging,
     timeout: Duration,
     last: Option<Recorded>,
@@ -214,7 +213,6 @@ impl PairEvents {
                     .chain([&GATHER_INPUT]),
                 &[],
             ),
-            uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: BroadPhaseDescriptor::default().outputs.timeout,
             last: None,
@@ -284,7 +282,6 @@ impl PairEvents {
         let group = Group::begin(device, encoder, &self.own.label);
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
-        self.uploads.begin();
         self.readings.begin();
         self.record_passes(device, encoder, [&pairs.buffer, &step.counters], names, sizes, recorded);
         self.readings.mark_end(device, encoder, mark);
@@ -351,7 +348,8 @@ impl PairEvents {
                 Source::Device { .. } => own(id),
                 Source::Host(words) => {
                     let own = own(id);
-                    self.uploads
+                    self.own
+                        .uploads
                         .upload(device, encoder, &self.own.label, bytemuck::cast_slice(words), own);
                     own
                 }
@@ -388,8 +386,8 @@ impl PairEvents {
         .map(|(marks, rows, total_word)| {
             Scan::new(&mut blocks, marks, rows + 1, total_word, u32::MAX, Status::default())
         });
-        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
+        let uniforms = self.own.write(device, encoder, blocks);
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &inputs);
         recorder.clear(COUNTER_BUFFERS[recorded.side]);
         recorder.clear_words(buffer::MARKS, 0, u64::from(capacity) + 1);
         recorder.clear_words(buffer::MATCHED, 0, u64::from(previous_capacity) + 1);
@@ -427,7 +425,6 @@ impl PairEvents {
     pub fn trim(&mut self) {
         self.reset();
         self.own.clear();
-        self.uploads.clear();
         self.readings.clear();
     }
 
@@ -493,9 +490,9 @@ impl PairEvents {
             begun_capacity: begun_room,
             ..EventParams::default()
         });
-        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let uniforms = self.own.write(device, encoder, blocks);
         let counters = COUNTER_BUFFERS[rows.side];
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &[]);
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &[]);
         recorder.stage("event_begun", |stage| {
             let binds = [
                 EVENT.is_block(params),

@@ -131,7 +131,9 @@ impl DeviceBoxes {
             pipelines: Arc::new(Pipelines::new(LABEL, PASSES.iter().copied(), &[], None, None)),
             bindings: Bindings::default(),
             uploads: Staging::uploads(),
-            changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),
+            changes: Staging::new(
+                wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            ),
             marks: Staging::readings(),
             buffer: create(device, capacity),
             written: None,
@@ -169,14 +171,17 @@ impl DeviceBoxes {
         }
         let changed_boxes: Vec<_> = changed.iter().map(|&slot| boxes[slot as usize]).collect();
         let (slots, values): (&[u8], &[u8]) = (bytemuck::cast_slice(changed), bytemuck::cast_slice(&changed_boxes));
-        let [slot_buffer, value_buffer] = [("changed_slots", slots), ("changed_boxes", values)]
-            .map(|(name, bytes)| self.upload(encoder, name, bytes));
         let params = block(&ScatterParams {
             change_count: changed.len() as u32,
             object_count: boxes.len() as u32,
         });
+        let uploads = [
+            ("scatter", &params[..]),
+            ("changed_slots", slots),
+            ("changed_boxes", values),
+        ];
+        let staged = uploads.map(|(name, bytes)| self.upload(encoder, name, bytes));
         let uploaded = params.len() + slots.len() + values.len();
-        let params = self.bindings.uniform(&self.device, &label("scatter"), params);
         let name = label("scatter");
         work_log::log(|| Work::Stage(name.clone()));
         let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -185,12 +190,10 @@ impl DeviceBoxes {
         });
         let groups = (changed.len() as u32).div_ceil(WORKGROUP);
         let bound = |name| {
-            Range::from(RangeRef::from(match name {
-                "scatter" => &params,
-                "changed_slots" => &slot_buffer.buffer,
-                "changed_boxes" => &value_buffer.buffer,
-                _ => &self.buffer,
-            }))
+            let place = uploads.iter().position(|(upload, _)| *upload == name);
+            Range::from(RangeRef::from(
+                place.map_or(&self.buffer, |place| &staged[place].buffer),
+            ))
         };
         self.pipelines.dispatch(
             &self.device,
@@ -200,9 +203,8 @@ impl DeviceBoxes {
             Groups::Count(groups),
             bound,
         );
-        // The buffer is reusable at once, since later updates are submitted after this one.
-        self.changes.pool().put(slot_buffer);
-        self.changes.pool().put(value_buffer);
+        // The buffers are reusable at once, since later updates are submitted after this one.
+        staged.into_iter().for_each(|buffer| self.changes.pool().put(buffer));
         uploaded as u64
     }
 

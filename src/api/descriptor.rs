@@ -333,6 +333,11 @@ impl Default for BroadPhaseDescriptor<'_> {
 }
 
 impl BroadPhaseDescriptor<'_> {
+    /// `None` if capacities do not grow.
+    pub(crate) fn headroom(&self) -> Option<f32> {
+        (self.outputs.growth == Growth::Grow).then_some(self.outputs.headroom)
+    }
+
     /// Checks everything that does not depend on a device or an input.
     ///
     /// [`BroadPhase::new`](crate::BroadPhase::new) and [`GpuBroadPhase::new`](crate::GpuBroadPhase::new) call it first.

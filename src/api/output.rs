@@ -32,7 +32,7 @@ pub struct Lists {
 }
 
 /// Ray results of a step on the device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct RayOutput {
     /// [`RayMode::Closest`](crate::RayMode::Closest): [`RayHit`](crate::RayHit), one per ray.
@@ -46,7 +46,7 @@ pub struct RayOutput {
 }
 
 /// Query results of a step on the device.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct QueryOutput {
     /// [`QueryMode::All`](crate::QueryMode::All): objects, `u32`, a list per query.

@@ -16,12 +16,12 @@ use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, self_query};
 use crate::api::result::StepResult;
 use crate::api::types::{Pair, RayHit, SweptRay};
-use crate::layout::blocks::{Overrides, add64};
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, PairBlocks, QueryBlocks, RayBlocks, add64};
+use crate::layout::counters::Held;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::pairs::world_pairs::world_pairs;
-use crate::reference::params::{fixed, overrides_of, scan_output};
+use crate::reference::params::{fixed, overrides_of, pair_params, query_params, scan_output};
 use crate::reference::rays::ray_any::any_by;
 use crate::reference::rays::ray_cells_count::ray_cells_count;
 use crate::reference::rays::ray_cells_emit::ray_cells_emit;
@@ -35,7 +35,7 @@ pub(super) struct Answer<'a> {
     table: &'a Table,
     admits: Option<&'a Admits<'a>>,
     overrides: Overrides,
-    pub params: Params,
+    pub held: Held,
     pub counters: Vec<u32>,
     result: StepResult,
 }
@@ -47,7 +47,7 @@ impl<'a> Answer<'a> {
             table,
             admits,
             overrides: overrides_of(descriptor),
-            params: table.params,
+            held: table.held,
             counters: table.counters.clone(),
             result: StepResult::default(),
         }
@@ -55,7 +55,7 @@ impl<'a> Answer<'a> {
 
     pub fn into_result(self) -> StepResult {
         StepResult {
-            counters: Counters::from_words(&self.counters, &self.params, 1, self.table.static_entries()),
+            counters: Counters::from_words(&self.counters, &self.held),
             ..self.result
         }
     }
@@ -85,7 +85,10 @@ impl<'a> Answer<'a> {
     }
 
     pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
-        let params = self.params;
+        let params = PairBlocks {
+            table: self.table.params,
+            pairs: pair_params(&self.table.params),
+        };
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.pairs);
         let reads = self.table.reads(self.admits);
         // Reading filters often misses the cache.
@@ -108,7 +111,7 @@ impl<'a> Answer<'a> {
             overrides,
         });
         let static_lists = static_walks.as_ref().map(|walks| {
-            let mut lists = Lists::find(params.static_rows(), capacity, walks);
+            let mut lists = Lists::find(params.pairs.static_rows(), capacity, walks);
             add64(&mut self.counters, word::PAIR_CANDIDATES, lists.candidates);
             counts.truncate(params.entry_capacity as usize);
             counts.append(&mut lists.counts);
@@ -127,52 +130,56 @@ impl<'a> Answer<'a> {
             runs::sort(&mut pairs);
         }
         self.result.pairs = pairs;
-        self.params.pair_capacity = room;
+        self.held.pairs = room;
         Ok(())
     }
 
     pub fn run_queries(&mut self, scene: &HostScene<'_>) -> Result<(), BroadPhaseError> {
+        let table = self.table.params;
+        let (rays, queries) = query_params(&table, scene)?;
+        (self.held.hits, self.held.ray_cells, self.held.results) = (0, 0, 0);
         if !matches!(scene.query_input.rays, Rays::None) {
-            self.cast_rays(&scene.rays)?;
+            let params = RayBlocks { table, rays };
+            self.cast_rays(&params, &scene.rays)?;
             if self.descriptor.outputs.ray_cells {
-                self.list_ray_cells(&scene.rays)?;
+                self.list_ray_cells(params, &scene.rays)?;
             }
         }
         if !matches!(scene.query_input.queries, Queries::None) {
-            self.answer_queries(&scene.queries)?;
+            self.answer_queries(&QueryBlocks { table, queries }, &scene.queries)?;
         }
         Ok(())
     }
 
-    fn cast_rays(&mut self, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
-        let (params, overrides) = (self.params, self.overrides);
+    fn cast_rays(&mut self, params: &RayBlocks, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
+        let overrides = self.overrides;
         let tables = self.table.reads(None).rays(rays);
         let outputs = &self.descriptor.outputs;
         let capacity = match outputs.ray_mode {
             RayMode::All => fixed(self.descriptor, outputs.capacities.hits),
             _ => None,
         };
-        let trees = self.trees(params.ray_count, capacity);
+        let trees = self.trees(params.rays.count, capacity);
         match outputs.ray_mode {
             RayMode::Closest => {
-                self.result.ray_hits = closest_by(&params, &tables, &mut self.counters, |ray, closest| {
-                    ray_search::walk(&params, &tables, &trees, overrides, ray, closest)
+                self.result.ray_hits = closest_by(params, &tables, &mut self.counters, |ray, closest| {
+                    ray_search::walk(params, &tables, &trees, overrides, ray, closest)
                 });
-                self.params.hit_capacity = params.ray_count;
+                self.held.hits = params.rays.count;
             }
             RayMode::Any => {
-                self.result.ray_any = any_by(&params, &tables, &mut self.counters, |ray, any| {
-                    ray_search::walk(&params, &tables, &trees, overrides, ray, any)
+                self.result.ray_any = any_by(params, &tables, &mut self.counters, |ray, any| {
+                    ray_search::walk(params, &tables, &trees, overrides, ray, any)
                 });
             }
             RayMode::All => {
                 let walks = RayWalks {
-                    params: &params,
+                    params,
                     tables: &tables,
                     trees: &trees,
                     overrides,
                 };
-                let mut lists = Lists::find(ray_count_of(&params, &tables), capacity, &walks);
+                let mut lists = Lists::find(ray_count_of(params, &tables), capacity, &walks);
                 self.counters[word::RAYS_INVALID] += lists.invalid;
                 add64(&mut self.counters, word::RAY_CANDIDATES, lists.candidates);
                 let mut offsets = take(&mut lists.counts);
@@ -182,7 +189,7 @@ impl<'a> Answer<'a> {
                 if self.sorts_lists(capacity) {
                     sort_lists(&mut hits, &offsets, |hit| hit.object);
                 }
-                self.params.hit_capacity = room;
+                self.held.hits = room;
                 self.result.ray_hits = hits;
                 self.result.ray_offsets = offsets;
             }
@@ -190,32 +197,31 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    fn list_ray_cells(&mut self, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
-        let mut params = self.params;
+    fn list_ray_cells(&mut self, mut params: RayBlocks, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
         let reads = self.table.reads(None);
         let tables = [Some(reads.own), reads.statics].into_iter().flatten();
         let grids: Vec<_> = tables.map(|of| of.table.grid).collect();
         let mut offsets = ray_cells_count(&params, &grids, rays);
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.ray_cells);
         let [written, room] = self.scan(&RAY_CELLS, capacity, &mut offsets)?;
-        params.ray_cell_capacity = written;
+        params.rays.cell_capacity = written;
         self.result.ray_cells = ray_cells_emit(&params, &grids, rays, &offsets);
         self.result.ray_cell_offsets = offsets;
-        self.params.ray_cell_capacity = room;
+        self.held.ray_cells = room;
         Ok(())
     }
 
-    fn answer_queries(&mut self, queries: &[Query]) -> Result<(), BroadPhaseError> {
-        let (params, overrides) = (self.params, self.overrides);
+    fn answer_queries(&mut self, params: &QueryBlocks, queries: &[Query]) -> Result<(), BroadPhaseError> {
+        let overrides = self.overrides;
         let reads = self.table.reads(self.admits);
-        let walks = reads.queries(queries, params.self_query != self_query::NONE);
-        if params.nearest > 0 {
-            let trees = self.trees(params.query_count, None);
-            self.result.query_nearest = nearest(&params, &walks, &trees, overrides, &mut self.counters);
+        let walks = reads.queries(queries, params.queries.self_query != self_query::NONE);
+        if params.queries.nearest > 0 {
+            let trees = self.trees(params.queries.count, None);
+            self.result.query_nearest = nearest(params, &walks, &trees, overrides, &mut self.counters);
             return Ok(());
         }
         let capacity = fixed(self.descriptor, self.descriptor.outputs.capacities.results);
-        let trees = self.trees(params.query_count, capacity);
+        let trees = self.trees(params.queries.count, capacity);
         let sources: Vec<_> = match trees[..] {
             // To count box tests, walks are those of the passes.
             [] if params.is_uniform() || overrides.count_candidates => vec![Source::Cells; walks.len()],
@@ -227,14 +233,14 @@ impl<'a> Answer<'a> {
                 .map(|trees| Source::Trees(trees))
                 .collect(),
         };
-        let mut lists = QueryLists::find(MAX_OF_ALL, &params, &walks, &sources, overrides, &mut self.counters);
+        let mut lists = QueryLists::find(MAX_OF_ALL, params, &walks, &sources, overrides, &mut self.counters);
         let mut offsets = take(&mut lists.counts);
         let [written, room] = self.scan(&RESULTS, capacity, &mut offsets)?;
         let mut objects = lists.write(&offsets, written);
         if self.sorts_lists(capacity) {
             sort_lists(&mut objects, &offsets, |&object| object);
         }
-        self.params.result_capacity = room;
+        self.held.results = room;
         self.result.query_objects = objects;
         self.result.query_offsets = offsets;
         Ok(())

@@ -6,9 +6,9 @@ use crate::api::input::Queries;
 use crate::api::queries::SelfQuery;
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
-use crate::layout::query_sizes::QuerySizes;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
+use crate::reference::params::query_params;
 
 /// A CPU broad phase that keeps the table of its last step, so later rays and queries need not rebuild it.
 /// [`BroadPhase`](crate::BroadPhase) uses a GPU if available.
@@ -103,10 +103,9 @@ impl<'a> CpuBroadPhase<'a> {
         })?;
         let table = self.table.as_ref().ok_or(BroadPhaseError::NoStep)?;
         let mut answer = Answer::new(&self.descriptor, table, None);
-        let objects = table.params.all_objects();
-        QuerySizes::of(&scene.query_input, objects.into(), 4).write(&mut answer.params)?;
+        let (rays, queries) = query_params(&table.params, &scene)?;
         answer.run_queries(&scene)?;
-        let searches = answer.params.ray_count.saturating_add(answer.params.query_count);
+        let searches = rays.count.saturating_add(queries.count);
         let result = answer.into_result();
         if let Some(table) = &mut self.table {
             table.searches = table.searches.saturating_add(searches);
@@ -139,10 +138,10 @@ impl<'a> CpuBroadPhase<'a> {
         if self.descriptor.pairs {
             answer.find_pairs()?;
         }
-        let (params, counters) = (answer.params, answer.counters.clone());
+        let (held, counters) = (answer.held, answer.counters.clone());
         answer.run_queries(&scene)?;
         let result = answer.into_result();
-        (table.params, table.counters) = (params, counters);
+        (table.held, table.counters) = (held, counters);
         self.table = Some(table);
         Ok(result)
     }

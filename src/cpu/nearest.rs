@@ -7,8 +7,8 @@ use super::query_walk::{distance_of, reach};
 use super::trees::Trees;
 use crate::api::counters::word;
 use crate::api::queries::{NearestObject, self_query};
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::{Params, cell_of};
+use crate::layout::blocks::{Overrides, QueryBlocks};
+use crate::layout::grid::cell_of;
 use crate::reference::queries::query::{LoadedQuery, periods, squared_float};
 use crate::reference::queries::query_nearest::{Nearest, query_nearest};
 use crate::reference::queries::query_rings::fullest_first;
@@ -18,18 +18,18 @@ use crate::shared::runs::{self, in_runs, map};
 
 /// Like [`query_nearest`], which it calls without `trees` and across periods.
 pub(super) fn nearest(
-    params: &Params,
+    params: &QueryBlocks,
     walks: &[QueryReads<'_>],
     trees: &[&Trees],
     overrides: Overrides,
     counters: &mut [u32],
 ) -> Vec<NearestObject> {
-    let is_periodic = params.self_query == self_query::NEIGHBORS && periods(params) != [0.0; 3];
+    let is_periodic = params.queries.self_query == self_query::NEIGHBORS && periods(params) != [0.0; 3];
     if is_periodic || trees.is_empty() {
         return query_nearest(params, walks, overrides, counters);
     }
-    let wanted = params.nearest as usize;
-    let mut nearest = vec![NearestObject::NONE; wanted * params.query_count as usize];
+    let wanted = params.queries.nearest as usize;
+    let mut nearest = vec![NearestObject::NONE; wanted * params.queries.count as usize];
     // Two walks ask the same queries.
     let walks: Vec<_> = walks.iter().zip(trees.iter().cycle()).collect();
     for walks in walks.chunks(2) {
@@ -68,9 +68,9 @@ pub(super) fn nearest(
 }
 
 /// Queries in the order of their cells, `None` if they are already.
-fn order_of(params: &Params, input: &QueryReads<'_>) -> Option<Vec<([i32; 3], u32)>> {
+fn order_of(params: &QueryBlocks, input: &QueryReads<'_>) -> Option<Vec<([i32; 3], u32)>> {
     let (_, level) = fullest_first(input.table.grid).next()?;
-    if params.self_query != self_query::NONE {
+    if params.queries.self_query != self_query::NONE {
         return None;
     }
     let cell = |index: u32| {
@@ -78,13 +78,13 @@ fn order_of(params: &Params, input: &QueryReads<'_>) -> Option<Vec<([i32; 3], u3
         let low = [2, 1, 0].map(|axis| query.corners(axis)[0]);
         cell_of(params.scheme, low, [level.inverse; 3])
     };
-    let mut order = map(params.query_count, |index| (cell(index), index));
+    let mut order = map(params.queries.count, |index| (cell(index), index));
     runs::sort(&mut order);
     Some(order)
 }
 
 fn search(
-    params: &Params,
+    params: &QueryBlocks,
     input: &QueryReads<'_>,
     trees: &Trees,
     overrides: Overrides,

@@ -8,8 +8,7 @@ use super::query_walk::{Source, walk};
 use super::trees::Trees;
 use crate::api::queries::self_query;
 use crate::api::types::{Aabb, NONE};
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, QueryBlocks, QueryParams};
 use crate::reference::queries::query::{periods, self_query_of};
 use crate::reference::queries::query_count::finish_counters;
 use crate::reference::queries::query_walk::QueryReads;
@@ -17,7 +16,7 @@ use crate::shared::cancel::end_if_stopped;
 use crate::shared::runs::{Walked, in_runs};
 
 pub(crate) struct QueryLists<'a> {
-    params: Params,
+    params: QueryBlocks,
     walks: &'a [QueryReads<'a>],
     /// Trees whose objects query, each for later lanes only.
     queriers: Option<&'a Trees>,
@@ -41,29 +40,32 @@ struct Run {
 impl<'a> QueryLists<'a> {
     pub fn find(
         most: usize,
-        params: &'a Params,
+        params: &'a QueryBlocks,
         walks: &'a [QueryReads<'a>],
         sources: &'a [Source<'a>],
         overrides: Overrides,
         counters: &mut [u32],
     ) -> Self {
         let room = AtomicUsize::new(most);
-        let is_plain = params.self_query == self_query::NEIGHBORS && periods(params) == [0.0; 3];
+        let is_plain = params.queries.self_query == self_query::NEIGHBORS && periods(params) == [0.0; 3];
         let queriers = match sources {
             &[Source::Trees(trees)] if is_plain && !params.has_worlds() => Some(trees),
             _ => None,
         };
         let mut lists = Self {
-            params: Params {
-                half: queriers.map_or(params.half, |_| 0),
+            params: QueryBlocks {
+                queries: QueryParams {
+                    half: queriers.map_or(params.queries.half, |_| 0),
+                    ..params.queries
+                },
                 ..*params
             },
             walks,
             queriers,
-            is_half: params.half != 0,
+            is_half: params.queries.half != 0,
             sources,
             overrides,
-            counts: vec![0; params.query_count as usize + 1],
+            counts: vec![0; params.queries.count as usize + 1],
             runs: Vec::new(),
         };
         for (table, input) in walks.iter().enumerate() {
@@ -197,7 +199,6 @@ mod tests {
     use crate::api::queries::{Query, SelfQuery};
     use crate::api::scene::{Scene, Statics};
     use crate::api::types::Aabb;
-    use crate::layout::grid::Params;
     use crate::reference::trace::trace;
 
     #[test]
@@ -228,7 +229,7 @@ mod tests {
                 _ => &[],
             };
             let walks = trace.reads().queries(of_caller, of_caller.is_empty());
-            let params: &Params = &trace.params;
+            let params = &trace.query_blocks();
             let boxes: Vec<_> = walks.iter().map(|input| Boxes::new(input.table, false)).collect();
             let of_boxes: Vec<_> = boxes.iter().map(Source::Boxes).collect();
             let of_cells = vec![Source::Cells; walks.len()];

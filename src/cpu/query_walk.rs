@@ -2,8 +2,8 @@ use std::ops::Range;
 
 use super::boxes::{Block, Boxes, Place, Surroundings, overrides_of};
 use super::trees::Trees;
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::{DENSE, Params, Record, ordered};
+use crate::layout::blocks::{Overrides, QueryBlocks};
+use crate::layout::grid::{DENSE, Record, ordered};
 use crate::reference::queries::query::{DISTANCE_BIAS, LARGEST_FLOAT, LoadedQuery, distance_key, distance_to};
 use crate::reference::queries::query_walk::{LevelLook, QueryReads, Walk, images, passes, walk_query};
 
@@ -18,7 +18,7 @@ pub(super) enum Source<'a> {
 
 /// Like [`walk_query`]. Only walks of cells count box tests. Trees are searched from lane `begin` on.
 pub(super) fn walk(
-    params: &Params,
+    params: &QueryBlocks,
     input: &QueryReads<'_>,
     source: Source<'_>,
     overrides: Overrides,
@@ -81,7 +81,7 @@ pub(super) fn walk(
 }
 
 fn search(
-    params: &Params,
+    params: &QueryBlocks,
     input: &QueryReads<'_>,
     trees: &Trees,
     overrides: Overrides,
@@ -124,7 +124,7 @@ pub(super) fn reach(query: &LoadedQuery) -> Option<u32> {
 
 /// [`distance_to`] from [`Place::squares`]. Within these bounds, both round alike.
 pub(super) fn distance_of(
-    params: &Params,
+    params: &QueryBlocks,
     query: &LoadedQuery,
     object: u32,
     squared: f32,

@@ -3,8 +3,8 @@
 use super::boxes::{Block, LANES, larger, smaller};
 use super::trees::Trees;
 use crate::api::types::Aabb;
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::{Params, Record, unordered};
+use crate::layout::blocks::{Overrides, RayBlocks};
+use crate::layout::grid::{Record, unordered};
 use crate::reference::pairs::pair_walk::passes_layers;
 use crate::reference::rays::ray::{LoadedRay, enter_box};
 use crate::reference::rays::ray_hits::{HitVisitor, RayReads, walk_tables};
@@ -14,7 +14,7 @@ const FARTHEST: f32 = f32::from_bits((127 + 100) << 23);
 
 /// Like [`walk_tables`], in another order.
 pub(super) fn walk(
-    params: &Params,
+    params: &RayBlocks,
     tables: &[RayReads<'_>],
     trees: &[&Trees],
     overrides: Overrides,

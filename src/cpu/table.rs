@@ -9,6 +9,7 @@ use crate::api::error::BroadPhaseError;
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::blocks::Exclusions;
+use crate::layout::counters::Held;
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record};
 use crate::reference::host::HostScene;
@@ -34,6 +35,8 @@ const BOXES_PER_SEARCH: u32 = 16;
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub params: Params,
+    /// With the capacity of the step's pairs.
+    pub held: Held,
     pub counters: Vec<u32>,
     /// Boxes as passes compare them, static ones first.
     objects: Vec<Aabb>,
@@ -61,6 +64,13 @@ impl Table {
         let exclusions = Exclusions::new(params.all_objects(), list, 0);
         Ok(Self {
             exclusion_table: pair_exclude(&exclusions, scene.excluded_pairs).0,
+            held: Held {
+                objects: params.all_objects(),
+                entries: params.entry_capacity,
+                static_entries: statics.as_ref().map_or(0, |(params, _)| params.entry_capacity),
+                rounds: 1,
+                ..Held::default()
+            },
             params,
             counters,
             have_filters: have_filters(&objects),
@@ -70,10 +80,6 @@ impl Table {
             exclusions,
             searches: 0,
         })
-    }
-
-    pub fn static_entries(&self) -> u32 {
-        self.statics.as_ref().map_or(0, |(params, _)| params.entry_capacity)
     }
 
     /// One per walk of queries.

@@ -2,8 +2,7 @@ use super::lists::WalkRows;
 use super::ray_search;
 use super::trees::Trees;
 use crate::api::types::{Pair, RayHit};
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, PairBlocks, RayBlocks};
 use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
 use crate::reference::pairs::pair_walk::{PairReads, walk_pairs};
 use crate::reference::rays::ray::{LARGEST_FLOAT, load_ray};
@@ -11,7 +10,7 @@ use crate::reference::rays::ray_hits::{HitVisitor, RayReads, rays_of};
 use crate::shared::runs::Walked;
 
 pub(super) struct PairWalks<'a> {
-    pub params: &'a Params,
+    pub params: &'a PairBlocks,
     pub input: PairReads<'a>,
     pub overrides: Overrides,
 }
@@ -29,7 +28,7 @@ impl WalkRows for PairWalks<'_> {
 }
 
 pub(super) struct StaticPairWalks<'a> {
-    pub params: &'a Params,
+    pub params: &'a PairBlocks,
     pub input: StaticPairReads<'a>,
     pub overrides: Overrides,
 }
@@ -48,7 +47,7 @@ impl WalkRows for StaticPairWalks<'_> {
 }
 
 pub(super) struct RayWalks<'a> {
-    pub params: &'a Params,
+    pub params: &'a RayBlocks,
     pub tables: &'a [RayReads<'a>],
     /// As in [`ray_search::walk`].
     pub trees: &'a [&'a Trees],

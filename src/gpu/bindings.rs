@@ -1,14 +1,12 @@
 use std::collections::HashMap;
 
-use super::filled::filled;
-
-/// A resource is dropped after this number of recordings without a use. Above 1, because callers alternate between
+/// A buffer or bind group is dropped after this number of recordings without a use. Above 1, because callers alternate between
 /// buffers, steps and queries.
 pub(crate) const KEPT: u64 = 8;
 
-struct Used<T> {
+struct Used {
     last: u64,
-    it: T,
+    group: wgpu::BindGroup,
 }
 
 type PassVariant = (&'static str, usize);
@@ -64,28 +62,15 @@ impl From<RangeRef<'_>> for Range {
 #[derive(Default)]
 pub(crate) struct Bindings {
     recording: u64,
-    /// Buffers by their contents, which never change, because pending recordings read them.
-    uniforms: HashMap<Vec<u8>, Used<wgpu::Buffer>>,
-    groups: HashMap<Key, Used<wgpu::BindGroup>>,
+    groups: HashMap<Key, Used>,
 }
 
 impl Bindings {
-    /// Begins a recording. Drops resources unused for [`KEPT`] recordings.
+    /// Begins a recording. Drops bind groups unused for [`KEPT`] recordings.
     pub fn begin(&mut self) {
         self.recording += 1;
         let first = self.recording.saturating_sub(KEPT);
-        self.uniforms.retain(|_, uniform| uniform.last >= first);
         self.groups.retain(|_, group| group.last >= first);
-    }
-
-    pub fn uniform(&mut self, device: &wgpu::Device, label: &str, bytes: Vec<u8>) -> wgpu::Buffer {
-        let recording = self.recording;
-        let uniform = self.uniforms.entry(bytes).or_insert_with_key(|bytes| Used {
-            last: recording,
-            it: filled(device, &format!("{label}/params"), wgpu::BufferUsages::UNIFORM, bytes),
-        });
-        uniform.last = recording;
-        uniform.it.clone()
     }
 
     pub fn group(
@@ -100,10 +85,10 @@ impl Bindings {
             .entry(Key { variant, bound })
             .or_insert_with_key(|key| Used {
                 last: recording,
-                it: create(&key.bound),
+                group: create(&key.bound),
             });
         group.last = recording;
-        &group.it
+        &group.group
     }
 
     pub fn has(&self, variant: PassVariant) -> bool {
@@ -119,7 +104,6 @@ impl Bindings {
     }
 
     pub fn clear(&mut self) {
-        self.uniforms.clear();
         self.groups.clear();
     }
 }

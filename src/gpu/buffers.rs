@@ -136,15 +136,6 @@ impl Buffers {
         drop(self.give_up(|held| held.is_spacious_for(planned_bytes(&planned, held.id).unwrap_or(0))));
     }
 
-    /// Drops and returns buffers of another size than in `planned`, and `caller_owned` ones. Keeps those in `kept`.
-    pub fn release(&mut self, planned: Sizes, caller_owned: &[BufferId], kept: &[BufferId]) -> Vec<wgpu::Buffer> {
-        self.give_up(|held| {
-            let as_planned = |bytes| rounded(bytes) == held.buffer.size();
-            let stays = planned_bytes(&planned, held.id).is_some_and(as_planned) && !caller_owned.contains(&held.id);
-            !stays && !kept.contains(&held.id)
-        })
-    }
-
     fn give_up(&mut self, goes: impl Fn(&Held) -> bool) -> Vec<wgpu::Buffer> {
         let mut gone = Vec::new();
         self.by_name.retain(|_, held| {
@@ -176,6 +167,10 @@ impl Buffers {
 
     pub fn existing(&self, id: BufferId) -> Option<&wgpu::Buffer> {
         self.named(id.name)
+    }
+
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     pub fn all(&self) -> Vec<wgpu::Buffer> {

@@ -1,12 +1,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::adapter::is_surely_hardware;
 use crate::api::error::StepError;
+use crate::shared::bounds::binding_limit;
 
 #[derive(Debug)]
 pub(crate) struct DeviceContext {
     device: wgpu::Device,
     queue: wgpu::Queue,
     lost: AtomicBool,
+    binding_limit: u64,
+    is_hardware: bool,
 }
 
 impl DeviceContext {
@@ -15,6 +19,8 @@ impl DeviceContext {
             device: device.clone(),
             queue: queue.clone(),
             lost: AtomicBool::new(false),
+            binding_limit: binding_limit(&device.limits()),
+            is_hardware: is_surely_hardware(device),
         }
     }
 
@@ -24,6 +30,15 @@ impl DeviceContext {
 
     pub fn is_marked_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Largest bytes of a storage binding.
+    pub const fn binding_limit(&self) -> u64 {
+        self.binding_limit
+    }
+
+    pub const fn is_hardware(&self) -> bool {
+        self.is_hardware
     }
 
     pub const fn device(&self) -> &wgpu::Device {

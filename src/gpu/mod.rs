@@ -11,6 +11,7 @@ pub(crate) mod readback;
 pub(crate) mod reading;
 pub(crate) mod recorder;
 pub(crate) mod scope;
+pub(crate) mod session;
 pub(crate) mod shader;
 pub(crate) mod shared_pipelines;
 pub(crate) mod staging;

@@ -13,7 +13,7 @@ use super::bindings::{Bindings, Range};
 use super::link::Replacement;
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
-use super::shader::{EXCLUDES, Pass, SWEPT, Variant};
+use super::shader::{Binding, EXCLUDES, Pass, SWEPT, Variant};
 use super::shared_pipelines::{Key, Pipeline, SharedPipelines};
 use super::work_log::{self, Work};
 use crate::shared::bounds::MAX_GROUPS;
@@ -202,7 +202,15 @@ impl Pipelines {
         }
         let Pipeline { layout, pipeline } = self.get(device, variant);
         let pass = variant.pass;
-        let bound = pass.bindings().iter().map(|&(_, _, name)| bound(name)).collect();
+        let mut offsets = Vec::new();
+        let bound = pass.bindings().iter().map(|&(_, kind, name)| {
+            let mut range = bound(name);
+            if kind == Binding::Uniform {
+                offsets.push(std::mem::take(&mut range.offset) as u32);
+            }
+            range
+        });
+        let bound = bound.collect();
         let group = bindings.group(variant.key(), bound, |bound| {
             let entries: Vec<_> = std::iter::zip(pass.bindings(), bound)
                 .map(|(&(binding, _, _), range)| wgpu::BindGroupEntry {
@@ -222,7 +230,7 @@ impl Pipelines {
             })
         });
         compute.set_pipeline(pipeline);
-        compute.set_bind_group(0, group, &[]);
+        compute.set_bind_group(0, group, &offsets);
         self.dispatches.fetch_add(1, Ordering::Relaxed);
         work_log::log(|| Work::Dispatch {
             pass: pass.name,

@@ -1,7 +1,7 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use super::buffers::BufferId;
+use super::buffers::{BufferId, Buffers};
 use super::device_context::{DeviceContext, is_lost};
 use super::scope::Scopes;
 use super::staging::{self, Pool, Staging};
@@ -18,17 +18,19 @@ const SPARE: u64 = 1 << 16;
 const CALLBACK_MILLISECONDS: u32 = 500;
 pub(crate) const TIMINGS: &str = "timings";
 
+#[derive(Clone)]
 pub(crate) struct Readable {
     pub id: BufferId,
+    pub buffer: wgpu::Buffer,
     pub row_bytes: u64,
     pub rows: RowCount,
 }
 
+#[derive(Clone, Copy)]
 pub(crate) enum RowCount {
     Known(u64),
     Counted {
         needed: fn(&Counters) -> u64,
-        last: u32,
         first: u32,
         capacity: u32,
         status: Status,
@@ -53,26 +55,29 @@ pub(crate) struct Place {
 }
 
 impl Readable {
-    pub fn known<T>(id: BufferId, rows: u64) -> Self {
+    pub fn known<T>(buffers: &Buffers, id: BufferId, rows: u64) -> Self {
         Self {
             id,
+            buffer: buffers.get(id).clone(),
             row_bytes: size_of::<T>() as u64,
             rows: RowCount::Known(rows),
         }
     }
 
+    /// `first`: index of the first row in the buffer.
     pub fn counted<T>(
+        buffers: &Buffers,
         id: BufferId,
         needed: fn(&Counters) -> u64,
-        [last, first, capacity]: [u32; 3],
+        [first, capacity]: [u32; 2],
         status: Status,
     ) -> Self {
         Self {
             id,
+            buffer: buffers.get(id).clone(),
             row_bytes: size_of::<T>() as u64,
             rows: RowCount::Counted {
                 needed,
-                last,
                 first,
                 capacity,
                 status,
@@ -84,6 +89,15 @@ impl Readable {
         match self.rows {
             RowCount::Known(_) => Status::default(),
             RowCount::Counted { status, .. } => status,
+        }
+    }
+
+    pub fn copy(&self, rows: Range<u64>) -> Copy<'_> {
+        Copy {
+            name: self.id.name,
+            buffer: &self.buffer,
+            row_bytes: self.row_bytes,
+            bytes: rows.start * self.row_bytes..rows.end * self.row_bytes,
         }
     }
 
@@ -99,15 +113,18 @@ impl Readable {
         }
     }
 
-    /// Number of rows to read before their count is known. If no second reading can follow, adds a quarter of the last
-    /// result.
-    pub fn guess(&self, is_last_chance: bool) -> u64 {
+    /// Number of rows to read before their count is known, from the newest counters. If no second reading can follow,
+    /// adds a quarter.
+    pub fn guess(&self, newest: Option<&Counters>, is_last_chance: bool) -> u64 {
         match self.rows {
             RowCount::Known(rows) => rows,
             RowCount::Counted {
-                last, first, capacity, ..
+                needed,
+                first,
+                capacity,
+                ..
             } => {
-                let last = u64::from(last.saturating_sub(first));
+                let last = newest.map_or(0, needed).saturating_sub(first.into());
                 let spare = SPARE / self.row_bytes + if is_last_chance { last / 4 } else { 0 };
                 (last + spare).min(capacity.into())
             }

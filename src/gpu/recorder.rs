@@ -25,15 +25,15 @@ pub(crate) struct Recorder<'r> {
     pub encoder: &'r mut wgpu::CommandEncoder,
     pub pipelines: &'r Pipelines,
     pub bindings: &'r mut Bindings,
-    pub buffers: &'r Buffers,
+    /// Searched in this order.
+    pub buffers: Vec<&'r Buffers>,
     pub uniforms: &'r Uniforms,
-    pub params: Block,
+    /// Bindings of all dispatches that do not give others.
+    pub binds: Vec<Binds>,
     pub inputs: &'r [Input],
     pub timing: Option<&'r mut Timing>,
     pub submits: Option<SubmittedParts<'r>>,
     pub label: &'r str,
-    /// True while the static table is built. Stages then have the label `of_statics`.
-    pub is_of_statics: bool,
 }
 
 #[derive(Clone)]
@@ -46,6 +46,17 @@ pub(crate) struct Input {
 }
 
 impl Input {
+    pub fn of(variable: impl Into<Variable>, range: RangeRef<'_>) -> Self {
+        Self {
+            variable: variable.into(),
+            buffer: range.buffer.clone(),
+            offset: range.offset,
+            bytes: range
+                .size
+                .map_or_else(|| range.buffer.size() - range.offset, wgpu::BufferSize::get),
+        }
+    }
+
     pub fn whole(variable: impl Into<Variable>, buffer: &wgpu::Buffer) -> Self {
         Self {
             variable: variable.into(),
@@ -56,18 +67,17 @@ impl Input {
     }
 }
 
-pub(crate) fn resolve<'b>(inputs: &'b [Input], buffers: &'b Buffers, id: BufferId) -> RangeRef<'b> {
-    find(inputs, buffers, id.name).unwrap_or_else(|| buffers.get(id).into())
-}
-
-fn find<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> Option<RangeRef<'b>> {
+pub(crate) fn find<'b>(inputs: &'b [Input], buffers: &[&'b Buffers], name: &str) -> Option<RangeRef<'b>> {
     match inputs.iter().find(|input| input.variable.0 == name) {
         Some(input) => Some(RangeRef {
             buffer: &input.buffer,
             offset: input.offset,
             size: wgpu::BufferSize::new(input.bytes),
         }),
-        None => buffers.named(name).map(RangeRef::from),
+        None => buffers
+            .iter()
+            .find_map(|buffers| buffers.named(name))
+            .map(RangeRef::from),
     }
 }
 
@@ -76,37 +86,11 @@ pub(crate) struct Stage<'s> {
     compute: wgpu::ComputePass<'s>,
     pipelines: &'s Pipelines,
     bindings: &'s mut Bindings,
-    buffers: &'s Buffers,
+    buffers: &'s [&'s Buffers],
     uniforms: &'s Uniforms,
-    params: Block,
+    binds: &'s [Binds],
     inputs: &'s [Input],
 }
-
-#[derive(Clone, Copy)]
-pub(crate) struct Label {
-    name: &'static str,
-    of_statics: &'static str,
-}
-
-impl Label {
-    pub const fn new(name: &'static str, of_statics: &'static str) -> Self {
-        Self { name, of_statics }
-    }
-}
-
-impl From<&'static str> for Label {
-    fn from(name: &'static str) -> Self {
-        Self::new(name, name)
-    }
-}
-
-macro_rules! label {
-    ($name:literal) => {
-        $crate::gpu::recorder::Label::new($name, concat!("static_", $name))
-    };
-}
-
-pub(crate) use label;
 
 /// A WGSL variable that each dispatch binds explicitly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,19 +143,19 @@ impl BufferId {
     }
 }
 
-/// Only variants that exclude pairs read it.
-pub(crate) const EXCLUSIONS: &str = "exclusions";
+impl<'r> Recorder<'r> {
+    fn get(&self, id: BufferId) -> &'r wgpu::Buffer {
+        let found = self.buffers.iter().find_map(|buffers| buffers.existing(id));
+        found.unwrap_or_else(|| panic!("the buffer {} has no size in this step", id.name))
+    }
 
-pub(crate) const PARAMS: Variable = Variable("params");
-
-impl Recorder<'_> {
     pub fn copy_from(&mut self, from: &wgpu::Buffer, to: BufferId) {
-        let bytes = self.buffers.get(to).size();
+        let bytes = self.get(to).size();
         self.copy_range(from, 0, to, 0, bytes);
     }
 
     pub fn clear(&mut self, id: BufferId) {
-        let bytes = self.buffers.get(id).size();
+        let bytes = self.get(id).size();
         self.clear_range(id, 0, bytes);
     }
 
@@ -181,11 +165,11 @@ impl Recorder<'_> {
 
     fn clear_range(&mut self, id: BufferId, first: u64, bytes: u64) {
         work_log::log(|| Work::Clear { buffer: id.name, bytes });
-        self.encoder.clear_buffer(self.buffers.get(id), first, Some(bytes));
+        self.encoder.clear_buffer(self.get(id), first, Some(bytes));
     }
 
     pub fn copy(&mut self, from: BufferId, to: BufferId) {
-        self.copy_bytes(from, to, self.buffers.get(from).size());
+        self.copy_bytes(from, to, self.get(from).size());
     }
 
     pub fn copy_words(&mut self, from: &wgpu::Buffer, first: usize, to: BufferId, place: usize, count: u64) {
@@ -193,22 +177,16 @@ impl Recorder<'_> {
     }
 
     pub fn copy_bytes(&mut self, from: BufferId, to: BufferId, bytes: u64) {
-        self.copy_range(self.buffers.get(from), 0, to, 0, bytes);
+        self.copy_range(self.get(from), 0, to, 0, bytes);
     }
 
     fn copy_range(&mut self, from: &wgpu::Buffer, first: u64, to: BufferId, place: u64, bytes: u64) {
         work_log::log(|| Work::Copy { to: to.name, bytes });
         self.encoder
-            .copy_buffer_to_buffer(from, first, self.buffers.get(to), place, bytes);
+            .copy_buffer_to_buffer(from, first, self.get(to), place, bytes);
     }
 
-    pub fn stage(&mut self, label: impl Into<Label>, body: impl FnOnce(&mut Stage<'_>)) {
-        let label = label.into();
-        let name = if self.is_of_statics {
-            label.of_statics
-        } else {
-            label.name
-        };
+    pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
         let timestamps = self.timing.as_mut().map(|timing| timing.stage(name));
         let label = format!("{}/{name}", self.label);
         work_log::log(|| Work::Stage(label.clone()));
@@ -221,9 +199,9 @@ impl Recorder<'_> {
             compute,
             pipelines: self.pipelines,
             bindings: self.bindings,
-            buffers: self.buffers,
+            buffers: &self.buffers,
             uniforms: self.uniforms,
-            params: self.params,
+            binds: &self.binds,
             inputs: self.inputs,
         });
     }
@@ -309,15 +287,16 @@ impl Stage<'_> {
     }
 
     pub fn run_indirect<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: BufferId, binds: &[Binds]) {
-        let buffers = self.buffers;
-        self.dispatch(pass.into(), Groups::In(buffers.get(groups)), binds);
+        let found = find(self.inputs, self.buffers, groups.name).map(|range| range.buffer);
+        let buffer = found.unwrap_or_else(|| panic!("the buffer {} has no size in this step", groups.name));
+        self.dispatch(pass.into(), Groups::In(buffer), binds);
     }
 
     fn dispatch(&mut self, variant: Variant<'_>, groups: Groups<'_>, binds: &[Binds]) {
         let Self {
             buffers,
             uniforms,
-            params,
+            binds: of_all,
             inputs,
             ..
         } = *self;
@@ -330,13 +309,13 @@ impl Stage<'_> {
                 )
             }))
         };
-        let bound = |name| match binds.iter().find(|(Variable(variable), _)| *variable == name) {
-            Some((_, Bound::Block(block))) => uniforms.range(*block),
-            Some((_, Bound::Buffer(id))) => found(id.name),
-            None if name == PARAMS.0 => uniforms.range(params),
-            // This variant never reads the block, so any block will do.
-            None if name == EXCLUSIONS && variant.excludes_nothing() => uniforms.range(params),
-            None => found(name),
+        let bound = |name| {
+            let mut binds = binds.iter().chain(of_all);
+            match binds.find(|(Variable(variable), _)| *variable == name) {
+                Some((_, Bound::Block(block))) => uniforms.range(*block),
+                Some((_, Bound::Buffer(id))) => found(id.name),
+                None => found(name),
+            }
         };
         self.pipelines
             .dispatch(self.device, self.bindings, &mut self.compute, variant, groups, bound);

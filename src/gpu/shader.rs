@@ -93,7 +93,7 @@ impl Pass {
                         Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
                         Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
                     },
-                    has_dynamic_offset: false,
+                    has_dynamic_offset: kind == Binding::Uniform,
                     min_binding_size: None,
                 },
                 count: None,
@@ -180,10 +180,6 @@ pub(crate) struct Variant<'p> {
 
 impl Variant<'_> {
     pub const COUNT: usize = 3;
-
-    pub fn excludes_nothing(self) -> bool {
-        self.pass.declares(EXCLUDES) && !self.excludes
-    }
 
     pub fn is_declared(self) -> bool {
         (!self.sweeps || self.pass.declares(SWEPT)) && (!self.excludes || self.pass.declares(EXCLUDES))

@@ -1,9 +1,17 @@
-//! Uniform blocks of a step, in buffers that no pending step overwrites. With `Queue::write_buffer`, which takes effect
-//! before the submission, all steps of an encoder would read the last step's data.
+//! Uniform blocks of a recording. They lie in one buffer per owner, written by a copy within the encoder:
+//! `Queue::write_buffer` takes effect before the submission, so all steps of an encoder would read the last step's data.
+//! Bind groups hold no offsets into this buffer, so they do not depend on what a step counts.
 
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 
 use super::bindings::{Bindings, Range};
+use super::buffers::{Buffers, buffers};
+use super::staging::Staging;
+use crate::shared::bounds::roomy;
+
+buffers! {
+    BLOCKS = "blocks": Fixed as UNIFORM;
+}
 
 pub(crate) struct Blocks {
     bytes: Vec<u8>,
@@ -24,21 +32,31 @@ impl Blocks {
     }
 
     pub fn push<T: ShaderType + WriteInto>(&mut self, value: &T) -> Block {
-        let mut block = UniformBuffer::new(Vec::<u8>::new());
-        // Writing to a growable vector cannot fail.
-        if block.write(value).is_ok() {
-            let block = block.into_inner();
-            self.bytes.resize(self.bytes.len().next_multiple_of(self.alignment), 0);
-            self.ranges.push((self.bytes.len() as u64, block.len() as u64));
-            self.bytes.extend(block);
-        }
+        let begin = self.bytes.len().next_multiple_of(self.alignment);
+        let length = value.size().get();
+        self.bytes.resize(begin + length as usize, 0);
+        // Writing to a slice of the block's size cannot fail.
+        let written = UniformBuffer::new(&mut self.bytes[begin..]).write(value);
+        debug_assert!(written.is_ok());
+        self.ranges.push((begin as u64, length));
         Block(self.ranges.len() - 1)
     }
 
-    /// Uploads all blocks in one buffer, or reuses one with equal contents.
-    pub fn finish(self, device: &wgpu::Device, bindings: &mut Bindings, label: &str) -> Uniforms {
+    /// Records the upload of all blocks to the buffer of their owner.
+    pub fn finish(
+        self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        uploads: &Staging,
+        buffers: &mut Buffers,
+        bindings: &mut Bindings,
+    ) -> Uniforms {
+        let bytes = roomy(self.bytes.len() as u64);
+        bindings.forget(&buffers.fit(device, [(buffer::BLOCKS, bytes)], &[]));
+        let buffer = buffers.get(buffer::BLOCKS);
+        uploads.upload(device, encoder, buffers.label(), &self.bytes, buffer);
         Uniforms {
-            buffer: bindings.uniform(device, label, self.bytes),
+            buffer: buffer.clone(),
             ranges: self.ranges,
         }
     }

@@ -7,6 +7,122 @@ use crate::shared::bounds::roomy;
 pub use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::wgsl::number;
 
+/// `PairParams` of `shaders/pairs/pair_params.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct PairParams {
+    /// Capacity for pairs.
+    pub capacity: u32,
+    /// Index of the first pair to write.
+    pub first: u32,
+    /// Words per row of pair counts for cached bits of box tests; 0 in sparse scenes.
+    pub bit_words: u32,
+    /// Number of chunks for partners past the slots (`shaders/pairs/pair_cache.wgsl`).
+    pub chunks: u32,
+    /// Number of rows of pair counts: `entry_rows`, plus one per moving object if static objects exist.
+    pub rows: u32,
+    /// Number of slots for partners, per entry.
+    pub cached: u32,
+    /// `1 << split_bits` invocations share the pair walk of an entry: each counts a part of it in a row of its own.
+    pub split_bits: u32,
+    /// Rows of pair counts of all entries.
+    pub entry_rows: u32,
+    /// Variant of `pair_count`: [`VARIANT_SPARSE`](super::grid::VARIANT_SPARSE),
+    /// [`VARIANT_CROWDED`](super::grid::VARIANT_CROWDED), or 0 if the device chooses.
+    pub variant: u32,
+}
+
+impl PairParams {
+    /// Rows only; the other fields are 0.
+    pub fn of_rows(entries: u32, split_bits: u32, static_rows: u32) -> Self {
+        let entry_rows = entries << split_bits;
+        Self {
+            split_bits,
+            entry_rows,
+            rows: entry_rows.saturating_add(static_rows),
+            ..Self::default()
+        }
+    }
+
+    /// Rows of pair counts of moving objects with static ones.
+    pub const fn static_rows(&self) -> u32 {
+        self.rows - self.entry_rows
+    }
+}
+
+/// `RayParams` of `shaders/rays/ray_params.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct RayParams {
+    /// Number of rays.
+    pub count: u32,
+    /// Capacity for hits.
+    pub hit_capacity: u32,
+    /// Index of the first hit to write.
+    pub first_hit: u32,
+    /// Four-word vectors per ray: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
+    pub stride: u32,
+    /// Capacity for ray cells.
+    pub cell_capacity: u32,
+    /// Index of the first ray cell to write.
+    pub first_cell: u32,
+    /// 1 if rays are walked in the order of their start.
+    pub is_sorted: u32,
+    /// Maximum hits cached per ray.
+    pub cached: u32,
+}
+
+/// `QueryParams` of `shaders/queries/query_params.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
+pub struct QueryParams {
+    /// Number of queries; in a self-query, the number of all objects.
+    pub count: u32,
+    /// 1 if queries have three four-word vectors ([`Query`](crate::Query)), 0 if two ([`Aabb`](crate::Aabb)).
+    pub is_wide: u32,
+    /// Kind of self-query: 1 neighbors, 2 partners, 0 none.
+    pub self_query: u32,
+    /// 1 if a self-query only finds objects with a larger index than the querying object.
+    pub half: u32,
+    /// Maximum distance of neighbors in a self-query.
+    pub radius: f32,
+    /// Number of nearest objects per query; 0 to list all results.
+    pub nearest: u32,
+    /// Capacity for query results.
+    pub capacity: u32,
+    /// Index of the first query result to write.
+    pub first: u32,
+}
+
+macro_rules! with_table {
+    ($($(#[$doc:meta])* $name:ident { $stage:ident: $block:ident })+) => {
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, Default, PartialEq)]
+            pub struct $name {
+                /// Block of the table.
+                pub table: Params,
+                /// Block of the stage.
+                pub $stage: $block,
+            }
+
+            impl std::ops::Deref for $name {
+                type Target = Params;
+
+                fn deref(&self) -> &Params {
+                    &self.table
+                }
+            }
+        )+
+    };
+}
+
+with_table! {
+    /// Blocks of passes that find pairs.
+    PairBlocks { pairs: PairParams }
+    /// Blocks of passes that cast rays.
+    RayBlocks { rays: RayParams }
+    /// Blocks of passes that answer queries.
+    QueryBlocks { queries: QueryParams }
+}
+
 /// `ScanParams` of `shaders/scan/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScanParams {
@@ -60,35 +176,35 @@ pub struct OrderParams {
 
 impl OrderParams {
     /// Block for pairs.
-    pub fn of_pairs(params: &Params) -> Self {
+    pub fn of_pairs(pairs: &PairParams) -> Self {
         Self {
             needed_word: counters::PAIRS.word as u32,
-            first: params.first_pair,
-            capacity: params.pair_capacity,
+            first: pairs.first,
+            capacity: pairs.capacity,
             row_words: (size_of::<Pair>() / 4) as u32,
             walks: 0,
         }
     }
 
     /// Block for ray hits.
-    pub fn of_hits(params: &Params) -> Self {
+    pub fn of_hits(rays: &RayParams) -> Self {
         Self {
             needed_word: counters::HITS.word as u32,
-            first: params.first_hit,
-            capacity: params.hit_capacity,
+            first: rays.first_hit,
+            capacity: rays.hit_capacity,
             row_words: (size_of::<RayHit>() / 4) as u32,
-            walks: params.ray_count,
+            walks: rays.count,
         }
     }
 
     /// Block for query results.
-    pub fn of_results(params: &Params) -> Self {
+    pub fn of_results(queries: &QueryParams) -> Self {
         Self {
             needed_word: counters::RESULTS.word as u32,
-            first: params.first_result,
-            capacity: params.result_capacity,
+            first: queries.first,
+            capacity: queries.capacity,
             row_words: 1,
-            walks: params.query_count,
+            walks: queries.count,
         }
     }
 }
@@ -110,6 +226,8 @@ pub struct Round {
     pub continues: u32,
     /// 1 if the walks continue in the other table.
     pub is_continued: u32,
+    /// Number of walks. In a self-query: number of objects in the querying table.
+    pub walks: u32,
 }
 
 /// Loop iterations left in a round, as in `shaders/common/round.wgsl`.

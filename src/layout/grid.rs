@@ -38,25 +38,15 @@ pub(crate) const SCHEME_HIERARCHICAL: u32 = number("common/prelude", "SCHEME_HIE
 pub(crate) const SCHEME_UNIFORM: u32 = number("common/prelude", "SCHEME_UNIFORM");
 pub(crate) const SCHEME_ADAPTIVE: u32 = number("common/prelude", "SCHEME_ADAPTIVE");
 
-/// `Params` of `shaders/common/prelude.wgsl`.
+/// Block of a table: `Params` of `shaders/common/prelude.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
 pub struct Params {
     /// Number of objects of the table, from `first_object` on.
     pub object_count: u32,
-    /// Number of rays.
-    pub ray_count: u32,
     /// Capacity for entries, without the large-object table.
     pub entry_capacity: u32,
     /// Capacity for cells.
     pub table_capacity: u32,
-    /// Capacity for pairs.
-    pub pair_capacity: u32,
-    /// Capacity for hits.
-    pub hit_capacity: u32,
-    /// Index of the first pair to write.
-    pub first_pair: u32,
-    /// Index of the first hit to write.
-    pub first_hit: u32,
     /// Scheme: 0 hierarchical, 1 uniform, 2 adaptive.
     pub scheme: u32,
     /// Uniform: 1 / cell size, rounded. Adaptive: 1 / (half the smallest cell size).
@@ -73,64 +63,22 @@ pub struct Params {
     pub large_mask: u32,
     /// Length by which boxes grow on every side.
     pub margin: f32,
-    /// Four-word vectors per ray: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
-    pub ray_stride: u32,
-    /// Capacity for ray cells.
-    pub ray_cell_capacity: u32,
-    /// Index of the first ray cell to write.
-    pub first_ray_cell: u32,
     /// Period along x; 0 if not periodic.
     pub period_x: f32,
     /// Period along y.
     pub period_y: f32,
     /// Period along z.
     pub period_z: f32,
-    /// Number of queries; in a self-query, the number of all objects.
-    pub query_count: u32,
-    /// 1 if queries have three four-word vectors ([`Query`](crate::Query)), 0 if two ([`Aabb`]).
-    pub wide_queries: u32,
-    /// Kind of self-query: 1 neighbors, 2 partners, 0 none.
-    pub self_query: u32,
-    /// 1 if a self-query only finds objects with a larger index than the querying object.
-    pub half: u32,
-    /// Maximum distance of neighbors in a self-query.
-    pub radius: f32,
-    /// Number of nearest objects per query; 0 to list all results.
-    pub nearest: u32,
-    /// Capacity for query results.
-    pub result_capacity: u32,
-    /// Index of the first query result to write.
-    pub first_result: u32,
-    /// Words per row of pair counts for cached bits of box tests; 0 in sparse scenes.
-    pub pair_bit_words: u32,
-    /// Number of chunks for partners past the slots (`shaders/pairs/pair_cache.wgsl`).
-    pub partner_chunks: u32,
     /// Index of the table's first object.
     pub first_object: u32,
     /// Number of static objects. They have the lowest indices and their own table.
     pub static_count: u32,
-    /// Number of rows of pair counts: `entry_rows`, plus one per moving object if static objects exist.
-    pub pair_rows: u32,
-    /// Number of queries of a dispatch. In a self-query: number of objects in the querying table.
-    pub querier_count: u32,
-    /// 1 if rays are walked in the order of their start.
-    pub rays_sorted: u32,
-    /// Maximum hits cached per ray.
-    pub cached_hits: u32,
-    /// Number of slots for partners, per entry.
-    pub cached_partners: u32,
     /// Capacity for entries of the large-object table, which follow the entries of objects.
     pub large_table_capacity: u32,
     /// Index of the word that holds the object count, plus 1; 0 without a count.
     pub object_limit: u32,
     /// 1 if there is room for clusters, which crowded scenes use.
     pub has_clusters: u32,
-    /// Variant of `pair_count`: [`VARIANT_SPARSE`], [`VARIANT_CROWDED`], or 0 if the device chooses.
-    pub pair_variant: u32,
-    /// `1 << split_bits` invocations share the pair walk of an entry: each counts a part of it in a row of its own.
-    pub split_bits: u32,
-    /// Rows of pair counts of all entries.
-    pub entry_rows: u32,
     /// Objects per workgroup of `keys` and `large_table_emit`.
     pub large_table_tile: u32,
 }
@@ -149,7 +97,7 @@ const SMALL_TILES_UNTIL: u32 = 1 << 17;
 const SMALL_TILE: u32 = 256;
 
 impl Params {
-    /// Block for a table without queries. Capacities are 0, except for one entry per object.
+    /// Capacities are 0, except for one entry per object.
     pub(crate) fn of_table(descriptor: &BroadPhaseDescriptor<'_>, object_count: u32, first_object: u32) -> Self {
         let samples = (SAMPLES_PER_ROOT * object_count.isqrt()).clamp(1, MAX_SAMPLES);
         let sample_stride = object_count.div_ceil(samples).max(1);
@@ -177,26 +125,6 @@ impl Params {
         }
     }
 
-    pub(crate) fn of_statics(&self) -> Self {
-        Self {
-            object_count: self.static_count,
-            first_object: 0,
-            ..*self
-        }
-    }
-
-    /// `None` if the device chooses.
-    pub(crate) const fn counts_crowded(&self) -> Option<bool> {
-        if self.pair_bit_words > 0 || self.scheme != SCHEME_HIERARCHICAL {
-            return Some(true);
-        }
-        match (self.has_clusters, self.pair_variant) {
-            (0, _) | (_, VARIANT_SPARSE) => Some(false),
-            (_, VARIANT_CROWDED) => Some(true),
-            _ => None,
-        }
-    }
-
     pub(crate) fn is_uniform(&self) -> bool {
         self.scheme == SCHEME_UNIFORM
     }
@@ -221,14 +149,6 @@ impl Params {
 
     pub(crate) fn has_worlds(&self) -> bool {
         self.world_count > 1
-    }
-
-    pub(crate) const fn sorts_rays(&self) -> bool {
-        self.rays_sorted != 0
-    }
-
-    pub(crate) fn by_scheme<T>(&self, single_cell: T, multi_cell: T) -> T {
-        if self.is_uniform() { multi_cell } else { single_cell }
     }
 }
 
@@ -456,17 +376,6 @@ impl Params {
 
     pub(crate) const fn table_entries(&self) -> u32 {
         self.entry_capacity + self.large_table_capacity
-    }
-
-    pub(crate) fn split(&mut self, bits: u32) {
-        let static_rows = self.static_rows();
-        self.split_bits = bits;
-        self.entry_rows = self.entry_capacity << bits;
-        self.pair_rows = self.entry_rows.saturating_add(static_rows);
-    }
-
-    pub(crate) const fn static_rows(&self) -> u32 {
-        self.pair_rows - self.entry_rows
     }
 
     /// [`prepare`](crate::reference::table::prepare) already made objects of other worlds invalid.

@@ -1,4 +1,5 @@
-use super::grid::{self, Params};
+use super::blocks::{QueryParams, RayParams};
+use super::grid;
 use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays, count};
 use crate::api::queries::{QueryMode, SelfQuery, self_query};
@@ -42,16 +43,18 @@ impl QuerySizes {
         }
     }
 
-    /// Sets result capacities to 0.
-    pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
-        params.ray_count = count("rays", self.rays)?;
-        params.ray_stride = self.ray_stride;
-        params.query_count = count("queries", self.queries)?;
-        params.wide_queries = self.wide_queries.into();
-        params.querier_count = match self.self_query {
-            Some(_) => params.object_count,
-            None => params.query_count,
-        };
+    /// Returns the block of rays. Capacities are 0.
+    pub fn ray_params(&self) -> Result<RayParams, InputError> {
+        Ok(RayParams {
+            count: count("rays", self.rays)?,
+            stride: self.ray_stride,
+            ..RayParams::default()
+        })
+    }
+
+    /// Returns the block of queries. Their capacity is 0.
+    pub fn query_params(&self) -> Result<QueryParams, InputError> {
+        let query_count = count("queries", self.queries)?;
         let (kind, radius, half) = match self.self_query {
             None => (self_query::NONE, 0.0, false),
             Some(SelfQuery::Within { radius, half }) => (self_query::NEIGHBORS, radius, half),
@@ -60,10 +63,7 @@ impl QuerySizes {
         if !(radius >= 0.0 && radius.is_finite()) {
             return Err(InputError::Radius(radius));
         }
-        params.self_query = kind;
-        params.radius = grid::flush(radius);
-        params.half = half.into();
-        params.nearest = match self.query_mode {
+        let nearest = match self.query_mode {
             QueryMode::All => 0,
             QueryMode::Nearest(0) => {
                 return Err(InputError::Zero {
@@ -79,8 +79,14 @@ impl QuerySizes {
                 });
             }
         };
-        (params.first_hit, params.first_ray_cell, params.first_result) = (0, 0, 0);
-        (params.hit_capacity, params.ray_cell_capacity, params.result_capacity) = (0, 0, 0);
-        Ok(())
+        Ok(QueryParams {
+            count: query_count,
+            is_wide: self.wide_queries.into(),
+            self_query: kind,
+            half: half.into(),
+            radius: grid::flush(radius),
+            nearest,
+            ..QueryParams::default()
+        })
     }
 }

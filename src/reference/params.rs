@@ -9,7 +9,7 @@ use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
 use crate::api::error::{BroadPhaseError, InputError};
 use crate::api::input::count;
 use crate::api::types::Aabb;
-use crate::layout::blocks::{Overrides, ScanParams, wide};
+use crate::layout::blocks::{Overrides, PairParams, QueryParams, RayParams, ScanParams, wide};
 use crate::layout::grid::{self, Params};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
@@ -32,7 +32,7 @@ fn table_params(
 
 fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
     let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
-    let all = count("objects", (moving + statics) as u64)?;
+    count("objects", (moving + statics) as u64)?;
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
     descriptor.check_worlds(scene.static_worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
@@ -43,8 +43,6 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Resul
     for params in [&mut params, &mut of_statics] {
         params.static_count = statics as u32;
     }
-    let sizes = QuerySizes::of(&scene.query_input, all.into(), 4);
-    sizes.write(&mut params)?;
     Ok([params, of_statics])
 }
 
@@ -56,12 +54,20 @@ pub(crate) fn sized(
     let (mut params, objects) = prepared(descriptor, scene)?;
     for params in &mut params {
         params.entry_capacity = entry_capacity(descriptor, params, &objects)?;
-        params.split(0);
-    }
-    if params[0].static_count > 0 {
-        params[0].pair_rows += params[0].object_count;
     }
     Ok((params, objects))
+}
+
+/// Returns the block of pairs. Their capacity is 0.
+pub(crate) fn pair_params(table: &Params) -> PairParams {
+    let static_rows = if table.static_count > 0 { table.object_count } else { 0 };
+    PairParams::of_rows(table.entry_capacity, 0, static_rows)
+}
+
+/// Returns the blocks of rays and queries. Their capacities are 0.
+pub(crate) fn query_params(table: &Params, scene: &HostScene<'_>) -> Result<(RayParams, QueryParams), InputError> {
+    let sizes = QuerySizes::of(&scene.query_input, table.all_objects().into(), 4);
+    Ok((sizes.ray_params()?, sizes.query_params()?))
 }
 
 /// Entry capacity: one per object. In the uniform scheme, the number of entries needed, but at most a fixed capacity.

@@ -6,7 +6,7 @@ use super::pairs::pair_walk::PairReads;
 use super::pairs::{
     pair_count, pair_emit, pair_emit_cached, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
 };
-use super::params::{fixed, overrides_of, save_static_entries, scan_output, sized};
+use super::params::{fixed, overrides_of, pair_params, query_params, save_static_entries, scan_output, sized};
 use super::queries::{query_count, query_emit, query_nearest};
 use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
 use super::reads::{StepReads, TableReads};
@@ -23,7 +23,9 @@ use crate::api::input::{Queries, Rays, count};
 use crate::api::queries::{NearestObject, Query, self_query};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, RayCell, RayHit, SweptRay};
-use crate::layout::blocks::{Exclusions, Overrides, SortParams};
+use crate::layout::blocks::{
+    Exclusions, Overrides, PairBlocks, PairParams, QueryBlocks, QueryParams, RayBlocks, RayParams, SortParams,
+};
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
@@ -41,6 +43,9 @@ pub struct SortDigit {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     pub params: Params,
+    pub pair_params: PairParams,
+    pub ray_params: RayParams,
+    pub query_params: QueryParams,
     /// Output of [`prepare`](super::table::prepare::prepare), or the scene's objects if nothing changes them. Static
     /// ones come first.
     pub objects: Vec<Aabb>,
@@ -119,6 +124,8 @@ pub(crate) fn trace_host(
         trace.statics = Some(Box::new(statics));
     }
     trace.params = params;
+    trace.pair_params = pair_params(&params);
+    (trace.ray_params, trace.query_params) = query_params(&params, scene)?;
     build(&mut trace, scene.worlds, descriptor.sort)?;
     let list = count("excluded pairs", scene.excluded_pairs.len() as u64)?;
     trace.exclusions = Exclusions::new(params.all_objects(), list, 0);
@@ -138,6 +145,27 @@ pub(crate) fn trace_host(
 }
 
 impl Trace {
+    pub fn pair_blocks(&self) -> PairBlocks {
+        PairBlocks {
+            table: self.params,
+            pairs: self.pair_params,
+        }
+    }
+
+    pub fn ray_blocks(&self) -> RayBlocks {
+        RayBlocks {
+            table: self.params,
+            rays: self.ray_params,
+        }
+    }
+
+    pub fn query_blocks(&self) -> QueryBlocks {
+        QueryBlocks {
+            table: self.params,
+            queries: self.query_params,
+        }
+    }
+
     pub fn reads(&self) -> StepReads<'_> {
         StepReads {
             own: self.table_reads(),
@@ -171,10 +199,10 @@ fn find_pairs(
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
 ) -> Result<(), BroadPhaseError> {
-    let mut params = trace.params;
+    let mut params = trace.pair_blocks();
     let mut counters = take(&mut trace.counters);
     let capacity = fixed(descriptor, descriptor.outputs.capacities.pairs);
-    params.pair_capacity = capacity.unwrap_or(u32::MAX);
+    params.pairs.capacity = capacity.unwrap_or(u32::MAX);
     let reads = trace.reads();
     let input = reads.pairs();
     let mut found = pair_count::pair_count(&params, &input, overrides, &mut counters);
@@ -183,7 +211,7 @@ fn find_pairs(
     if let Some(input) = &static_input {
         let of_statics =
             pair_static_count::pair_static_count(&params, input, overrides, &mut found.words, &mut counters);
-        counts.truncate(params.entry_rows as usize);
+        counts.truncate(params.pairs.entry_rows as usize);
         counts.extend(of_statics.counts);
         found.cache.extend(of_statics.cache);
     }
@@ -193,7 +221,7 @@ fn find_pairs(
     }
     let pair_counts = counts.clone();
     let written = scan_output(&PAIRS, &mut counts, &mut counters, capacity)?;
-    params.pair_capacity = written;
+    params.pairs.capacity = written;
     let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
     emit_pairs(&params, &input, overrides, &found.cache, &counts, &mut pairs);
     if let Some(input) = static_input {
@@ -202,7 +230,7 @@ fn find_pairs(
     if descriptor.outputs.pair_order == PairOrder::Sorted {
         pairs.sort_unstable();
     }
-    trace.params.pair_capacity = capacity.unwrap_or(written);
+    trace.pair_params.capacity = capacity.unwrap_or(written);
     trace.counters = counters;
     trace.pair_counts = pair_counts;
     trace.world_pairs = world_pairs;
@@ -214,7 +242,7 @@ fn find_pairs(
 
 /// Writes the pairs of moving objects that fit in `pairs`.
 pub(crate) fn emit_pairs(
-    params: &Params,
+    params: &PairBlocks,
     input: &PairReads<'_>,
     overrides: Overrides,
     cache: &[u32],
@@ -235,13 +263,13 @@ fn cast_rays(
     overrides: Overrides,
     rays: &[SweptRay],
 ) -> Result<(), BroadPhaseError> {
-    let mut params = trace.params;
+    let mut params = trace.ray_blocks();
     let mut counters = take(&mut trace.counters);
     let tables = trace.reads().rays(rays);
     match descriptor.outputs.ray_mode {
         RayMode::Closest => {
             let hits = ray_closest::ray_closest(&params, &tables, overrides, &mut counters);
-            params.hit_capacity = params.ray_count;
+            params.rays.hit_capacity = params.rays.count;
             trace.ray_hits = hits;
         }
         RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &tables, overrides, &mut counters),
@@ -250,9 +278,9 @@ fn cast_rays(
             let mut counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
             let ray_counts = counts.clone();
             let written = scan_output(&HITS, &mut counts, &mut counters, capacity)?;
-            params.hit_capacity = written;
+            params.rays.hit_capacity = written;
             let mut hits = ray_emit::ray_emit(&params, &tables, overrides, &counts);
-            params.hit_capacity = capacity.unwrap_or(written);
+            params.rays.hit_capacity = capacity.unwrap_or(written);
             if descriptor.outputs.pair_order == PairOrder::Sorted {
                 sort_lists(&mut hits, &counts, |hit| hit.object);
             }
@@ -271,14 +299,14 @@ fn cast_rays(
         let ray_cell_counts = counts.clone();
         let capacity = fixed(descriptor, descriptor.outputs.capacities.ray_cells);
         let written = scan_output(&RAY_CELLS, &mut counts, &mut counters, capacity)?;
-        params.ray_cell_capacity = written;
+        params.rays.cell_capacity = written;
         let cells = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &counts);
-        params.ray_cell_capacity = capacity.unwrap_or(written);
+        params.rays.cell_capacity = capacity.unwrap_or(written);
         trace.ray_cells = cells;
         trace.ray_cell_counts = ray_cell_counts;
         trace.ray_cell_offsets = counts;
     }
-    trace.params = params;
+    trace.ray_params = params.rays;
     trace.counters = counters;
     Ok(())
 }
@@ -289,19 +317,21 @@ fn answer_queries(
     overrides: Overrides,
     queries: &[Query],
 ) -> Result<(), BroadPhaseError> {
-    let mut params = trace.params;
+    let mut params = trace.query_blocks();
     let mut counters = take(&mut trace.counters);
-    let walks = trace.reads().queries(queries, params.self_query != self_query::NONE);
-    if params.nearest > 0 {
+    let walks = trace
+        .reads()
+        .queries(queries, params.queries.self_query != self_query::NONE);
+    if params.queries.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {
         let mut counts = query_count::query_count(&params, &walks, overrides, &mut counters);
         let query_counts = counts.clone();
         let capacity = fixed(descriptor, descriptor.outputs.capacities.results);
         let written = scan_output(&RESULTS, &mut counts, &mut counters, capacity)?;
-        params.result_capacity = written;
+        params.queries.capacity = written;
         let mut objects = query_emit::query_emit(&params, &walks, overrides, &counts);
-        params.result_capacity = capacity.unwrap_or(written);
+        params.queries.capacity = capacity.unwrap_or(written);
         if descriptor.outputs.pair_order == PairOrder::Sorted {
             sort_lists(&mut objects, &counts, |&object| object);
         }
@@ -309,7 +339,7 @@ fn answer_queries(
         trace.query_counts = query_counts;
         trace.query_offsets = counts;
     }
-    trace.params = params;
+    trace.query_params = params.queries;
     trace.counters = counters;
     Ok(())
 }

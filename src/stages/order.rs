@@ -3,10 +3,9 @@
 //! Rows are sorted by the second key, then stably by the first, which keeps the order of second keys. They are gathered
 //! in this order and copied back.
 
-use super::shape::Shape;
 use super::sort::variable::GRID;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
-use crate::api::descriptor::{PairOrder, RayMode};
+use crate::api::descriptor::{PairOrder, RayMode, SortStrategy};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, variables};
@@ -60,6 +59,7 @@ variables! {
 
 use variable::*;
 
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Ordered {
     pub stage: &'static str,
     pub rows: BufferId,
@@ -74,6 +74,7 @@ pub(crate) struct OrderUniforms {
     params: Block,
     digits: Vec<Digit>,
     of_second: usize,
+    strategy: SortStrategy,
 }
 
 pub(crate) fn sizes(outputs: &[Ordered]) -> Sizes {
@@ -96,12 +97,10 @@ fn rows(outputs: &[Ordered]) -> u32 {
 }
 
 /// For each output: number of digits of the second key, then all digits, second key first.
-pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<SortParams>)> {
+pub(crate) fn digits(outputs: &[Ordered], strategy: SortStrategy) -> Vec<(usize, Vec<SortParams>)> {
     let rows = rows(outputs);
     let of = |output: &Ordered| {
-        let [firsts, mut digits] = output
-            .keys
-            .map(|count| sort_digits(shape.sort, rows, bits_below(count)));
+        let [firsts, mut digits] = output.keys.map(|count| sort_digits(strategy, rows, bits_below(count)));
         let of_second = digits.len();
         digits.extend(firsts);
         place_counts(&mut digits);
@@ -110,21 +109,22 @@ pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<Sort
     outputs.iter().map(of).collect()
 }
 
-pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> Vec<OrderUniforms> {
-    let digits = digits(outputs, shape).into_iter();
+pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], strategy: SortStrategy) -> Vec<OrderUniforms> {
+    let digits = digits(outputs, strategy).into_iter();
     let of = |(output, (of_second, digits)): (&Ordered, _)| OrderUniforms {
         params: blocks.push(&output.params),
         digits: Digit::all(blocks, digits),
         of_second,
+        strategy,
     };
     outputs.iter().zip(digits).map(of).collect()
 }
 
 impl Ordered {
-    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &OrderUniforms) {
+    pub fn record(&self, recorder: &mut Recorder<'_>, blocks: &OrderUniforms) {
         let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
         let sort = Sort {
-            strategy: shape.sort,
+            strategy: blocks.strategy,
             ping_pong: PING_PONG,
             grid: buffer::GRID,
             counts_first: true,

@@ -12,19 +12,22 @@
 use super::order;
 use super::scan::Scan;
 use super::shape::variable::ROUND;
-use super::shape::{CapacityOf, Room, Shape, initial_rows};
+use super::shape::{Basis, Rounds, initial_rows};
 use super::sort::KeyValueBuffers;
-use super::table::{self, statics};
+use super::table::{self, PARAMS, TablePlan, statics};
+use super::walks::TableBlocks;
 use crate::api::counters;
-use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, SortStrategy};
+use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
+use crate::api::error::InputError;
+use crate::api::input::count;
 use crate::api::output::PairOutput;
 use crate::api::types::Pair;
-use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
+use crate::gpu::buffers::{Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
+use crate::gpu::recorder::{Binds, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::{Pass, PassContext, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{CHUNK_WORDS, Exclusions, OrderParams, Round, STATIC_CACHED_PARTNERS};
+use crate::layout::blocks::{CHUNK_WORDS, Exclusions, OrderParams, PairParams, Round, STATIC_CACHED_PARTNERS};
 use crate::layout::grid::{Params, VARIANT_CROWDED, VARIANT_SPARSE};
 use crate::shared::wgsl::number;
 
@@ -107,19 +110,20 @@ buffers! {
     EXCLUSION_ROWS = "exclusion_rows": Objects;
     /// Data of the pair filter, before it is copied behind the objects.
     DATA = "pair_filter_data": Inputs;
-    EXCLUSIONS = "exclusions": Fixed as UNIFORM;
 }
 
 variables! {
     /// Number of rows of pair counts to walk again, then these rows.
     WALKS = "pair_walks";
+    EXCLUSIONS = "exclusions";
     OWN_RECORDS = "own_records";
 }
 
+pub(crate) use variable::EXCLUSIONS;
 use variable::*;
 
 pub(crate) use crate::layout::blocks::MAX_CACHED_PARTNERS;
-/// Partners cached per entry if [`MAX_CACHED_PARTNERS`] exceed the binding limit or memory is short.
+/// Partners cached per entry if [`MAX_CACHED_PARTNERS`] exceed the binding limit.
 pub(crate) const FEW_CACHED_PARTNERS: u32 = 8;
 const WORDS_PER_CHUNK: u64 = CHUNK_WORDS as u64;
 /// Chunks besides those of [`chunk_words`]: few entries of sparse scenes have more partners than slots.
@@ -132,12 +136,24 @@ const SPLIT_BITS: u32 = 1;
 const FEW_ENTRIES: u32 = 1 << 14;
 const MAX_BIT_WORDS: u64 = 512;
 
+/// Pairs to exclude.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ExclusionPlan {
+    pub block: Exclusions,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct PairPlan {
-    pub are_requested: bool,
-    /// True if the buffer holds pairs of an earlier step, so that it must not change.
-    pub keeps_earlier_pairs: bool,
-    pub exclusions: Option<Exclusions>,
+    pub params: PairParams,
+    /// The variant that counts pairs; `None` if the device chooses.
+    pub is_crowded: Option<bool>,
+    pub excludes: bool,
+    pub is_uniform: bool,
+    /// Number of moving objects and of worlds, and true with static objects.
+    pub object_count: u32,
+    pub world_count: u32,
+    pub has_statics: bool,
+    pub rounds: Rounds,
 }
 
 pub(crate) struct PairUniforms {
@@ -145,243 +161,244 @@ pub(crate) struct PairUniforms {
     rounds: Vec<Block>,
     emit_rounds: Vec<Block>,
     static_rounds: Vec<Block>,
-    static_params: Block,
+    static_params: Option<Block>,
+}
+
+impl ExclusionPlan {
+    /// `None` if the step excludes no pairs. `rows`: pairs of the list. `words`: data of the pair filter.
+    pub fn new(
+        descriptor: &BroadPhaseDescriptor<'_>,
+        objects: u32,
+        [rows, words]: [u64; 2],
+    ) -> Result<Option<Self>, InputError> {
+        let has_filter = descriptor.pair_filter.is_some();
+        if rows == 0 && !has_filter {
+            return Ok(None);
+        }
+        let words = if has_filter { words } else { 0 };
+        let [rows, words] = [
+            count("excluded pairs", rows)?,
+            count("words of the pair filter", words)?,
+        ];
+        let block = Exclusions::new(objects, rows, words);
+        Ok(Some(Self { block }))
+    }
+
+    pub fn reads_list(&self) -> bool {
+        self.block.list_count > 0
+    }
+
+    pub fn reads_data(&self) -> bool {
+        self.block.data_count > 0
+    }
+
+    pub fn sizes(&self) -> Sizes {
+        vec![
+            (buffer::EXCLUDED, self.block.list_bytes()),
+            (buffer::EXCLUSION_ROWS, 4 * u64::from(self.block.slots())),
+            (buffer::DATA, self.block.data_bytes()),
+        ]
+    }
+
+    pub fn record(&self, recorder: &mut Recorder<'_>) {
+        let block = &self.block;
+        if self.reads_list() {
+            let (first, words) = (4 * block.table_begin() as usize, 2 * u64::from(block.slots()));
+            recorder.clear_words(table::buffer::OBJECTS, first, words);
+            recorder.clear(buffer::EXCLUSION_ROWS);
+        }
+        recorder.stage("pair_exclude", |stage| {
+            stage.run(&PAIR_EXCLUDE, block.list_count.max(block.data_count), &[]);
+        });
+    }
 }
 
 impl PairPlan {
-    pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) {
-        let default = initial_rows(params.object_count);
-        params.pair_capacity = room.rows(capacities.pairs, wanted, default, size_of::<Pair>());
-    }
-
-    pub fn fit_partners(&self, params: &mut Params, binding_limit: u64) {
-        let fits = |kept| 4 * slot_words(params, kept) <= binding_limit;
+    pub fn new(basis: &Basis<'_>, table: &TablePlan, excludes: bool) -> Self {
+        let Basis { descriptor, demand, .. } = *basis;
+        let own = &table.params;
+        let is_uniform = own.is_uniform();
+        let rounds = basis.rounds();
+        let has_statics = own.has_statics();
+        let rows = PairParams::of_rows(
+            own.entry_capacity,
+            split_bits(basis, own),
+            if has_statics { own.object_count } else { 0 },
+        );
+        let chosen = chosen_variant(basis, own);
+        let is_crowded = is_crowded(own, chosen);
+        let fits = |kept| 4 * slot_words(&rows, kept) <= basis.binding_limit;
         // Crowded scenes cache bits, the uniform scheme nothing.
-        params.cached_partners = match (params.counts_crowded(), fits(MAX_CACHED_PARTNERS)) {
-            (Some(true), _) => 0,
-            (_, true) => MAX_CACHED_PARTNERS,
-            (_, false) => FEW_CACHED_PARTNERS,
+        let cached = match is_crowded {
+            Some(true) => 0,
+            _ if fits(MAX_CACHED_PARTNERS) => MAX_CACHED_PARTNERS,
+            _ => FEW_CACHED_PARTNERS,
         };
-    }
-
-    /// Sets the variant of `pair_count` from an earlier step, so that the device need not choose. Both variants find
-    /// the same pairs.
-    pub fn fit_variant(&self, params: &mut Params, crowded: Option<bool>) {
-        params.pair_variant = match crowded.filter(|_| self.are_requested && params.has_clusters == 1) {
-            None => 0,
-            Some(false) => VARIANT_SPARSE,
-            Some(true) => VARIANT_CROWDED,
+        let default = initial_rows(own.object_count);
+        let capacity = descriptor.outputs.capacities.pairs;
+        let params = PairParams {
+            capacity: basis.rows(capacity, demand.pairs, default, size_of::<Pair>()),
+            bit_words: if is_uniform {
+                0
+            } else {
+                bit_words_of(basis, &rows, rounds)
+            },
+            cached,
+            chunks: chunks_of(basis, own.entry_capacity, &rows, cached, rounds),
+            variant: match chosen {
+                None => 0,
+                Some(false) => VARIANT_SPARSE,
+                Some(true) => VARIANT_CROWDED,
+            },
+            ..rows
         };
-    }
-
-    pub fn fit_split(&self, params: &mut Params) {
-        if self.are_requested && !params.is_uniform() && params.entry_capacity <= FEW_ENTRIES {
-            params.split(SPLIT_BITS);
+        Self {
+            params,
+            is_crowded: if params.bit_words > 0 { Some(true) } else { is_crowded },
+            excludes,
+            is_uniform,
+            object_count: own.object_count,
+            world_count: own.world_count,
+            has_statics,
+            rounds,
         }
     }
 
-    /// Sets the words per row for bits of box tests, which are 0 with several rounds per walk.
-    pub fn fit_bits(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
-        let params = shape.params;
-        let rows = u64::from(params.entry_rows.max(1));
-        // Words that one round of tests fills, so that no older bits remain.
-        let tested = u64::from(shape.round_tests(params.entry_rows, 1) / u32::BITS);
-        let most = tested.min(binding_limit / 4 / rows);
-        shape.params.pair_bit_words = if self.are_requested && !params.is_uniform() && shape.rounds == 1 {
-            u64::from(wanted.div_ceil(1 << params.split_bits)).min(most) as u32
-        } else {
-            0
+    /// Plan of the page from pair `first` on.
+    pub fn page(&self, basis: &Basis<'_>, first: u32) -> Self {
+        let (capacity, wanted) = (basis.descriptor.outputs.capacities.pairs, basis.demand.pairs);
+        let default = initial_rows(self.object_count);
+        Self {
+            params: PairParams {
+                first,
+                capacity: basis.rows(capacity, wanted, default, size_of::<Pair>()),
+                ..self.params
+            },
+            ..*self
+        }
+    }
+
+    fn has_worlds(&self) -> bool {
+        self.world_count > 1
+    }
+
+    pub fn sizes(&self) -> Sizes {
+        let params = &self.params;
+        let [entry_rows, rows] = [params.entry_rows, params.rows].map(u64::from);
+        let progress = match params.bit_words > 0 {
+            true => rows,
+            false => self.rounds.carry_words(rows, 1),
         };
-    }
-
-    /// Sets the number of chunks of partners past the slots: 0 with several rounds per walk, which would have to carry
-    /// the ends of chains. `wanted` is in words per entry.
-    pub fn fit_chunks(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
-        let params = &mut shape.params;
-        params.partner_chunks = 0;
-        if self.are_requested && params.cached_partners > 0 && shape.rounds == 1 {
-            let entries = u64::from(params.entry_capacity);
-            let chunks = MIN_CHUNKS + entries / ENTRIES_PER_CHUNK + u64::from(wanted) * entries / WORDS_PER_CHUNK;
-            let most = (binding_limit / 4).saturating_sub(slot_words(params, params.cached_partners));
-            params.partner_chunks = chunks.min(most / WORDS_PER_CHUNK) as u32;
+        let pair_bytes = size_of::<Pair>() as u64;
+        let mut sizes = vec![
+            (buffer::OFFSETS, 4 * (self.tile_words() + self.sum_words() + progress)),
+            (buffer::PAIRS, pair_bytes * u64::from(params.capacity)),
+        ];
+        if self.has_worlds() {
+            sizes.push((buffer::WORLD_PAIRS, 4 * u64::from(self.world_count)));
         }
-    }
-
-    /// Optimizations to drop if memory is short, in this order.
-    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 3] = [
-        |params| params.partner_chunks = 0,
-        |params| params.pair_bit_words = 0,
-        |params| params.cached_partners = params.cached_partners.min(FEW_CACHED_PARTNERS),
-    ];
-
-    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
-        let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.pairs.is_some();
-        let rows: CapacityOf = |params| &mut params.pair_capacity;
-        (self.are_requested && !self.keeps_earlier_pairs && !is_fixed).then_some(rows)
-    }
-
-    pub fn sizes(&self, shape: &Shape) -> Sizes {
-        let params = &shape.params;
-        let mut sizes = Sizes::new();
-        if let Some(exclusions) = self.exclusions {
-            sizes.extend([
-                (buffer::EXCLUDED, exclusions.list_bytes()),
-                (buffer::EXCLUSION_ROWS, 4 * u64::from(exclusions.slots())),
-                (buffer::DATA, exclusions.data_bytes()),
-                (buffer::EXCLUSIONS, size_of::<Exclusions>() as u64),
-            ]);
-        }
-        if !self.are_requested {
-            return sizes;
-        }
-        let [entry_rows, rows] = [params.entry_rows, params.pair_rows].map(u64::from);
-        let progress = if params.pair_bit_words > 0 {
-            rows
-        } else {
-            shape.carry_words(rows, 1)
-        };
-        sizes.extend([
-            (buffer::OFFSETS, 4 * (tile_words(params) + sum_words(params) + progress)),
-            (
-                buffer::PAIRS,
-                size_of::<Pair>() as u64 * u64::from(params.pair_capacity),
-            ),
-        ]);
-        if params.has_worlds() {
-            sizes.push((buffer::WORLD_PAIRS, 4 * u64::from(params.world_count)));
-        }
-        if !params.is_uniform() {
+        if !self.is_uniform {
             sizes.extend([
                 (buffer::WALK_GROUPS, 12),
                 (buffer::PAIR_CACHE, 4 * cache_words(params)),
-                (buffer::BITS, 4 * u64::from(params.pair_bit_words) * entry_rows),
+                (buffer::BITS, 4 * u64::from(params.bit_words) * entry_rows),
             ]);
         }
         sizes
     }
 
-    pub fn kept(&self) -> &'static [BufferId] {
-        if self.keeps_earlier_pairs {
-            &[buffer::PAIRS, buffer::WORLD_PAIRS]
-        } else {
-            &[]
+    pub fn output(&self, buffers: &Buffers) -> PairOutput {
+        PairOutput {
+            buffer: buffers.get(buffer::PAIRS).clone(),
+            capacity: self.params.capacity,
+            first: self.params.first,
+            per_world: self.has_worlds().then(|| buffers.get(buffer::WORLD_PAIRS).clone()),
         }
     }
 
-    pub fn output(&self, params: &Params, buffers: &Buffers) -> Option<PairOutput> {
-        self.are_requested.then(|| PairOutput {
-            buffer: buffers.get(buffer::PAIRS).clone(),
-            capacity: params.pair_capacity,
-            first: params.first_pair,
-            per_world: params.has_worlds().then(|| buffers.get(buffer::WORLD_PAIRS).clone()),
-        })
-    }
-
-    pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
-        let rows = [last, params.first_pair, params.pair_capacity];
+    pub fn readable(&self, buffers: &Buffers) -> Vec<Readable> {
+        let rows = [self.params.first, self.params.capacity];
         let mut outputs = vec![Readable::counted::<Pair>(
+            buffers,
             buffer::PAIRS,
             |found| found.pairs_needed,
             rows,
             counters::PAIRS.status,
         )];
-        if params.has_worlds() {
-            outputs.push(Readable::known::<u32>(buffer::WORLD_PAIRS, params.world_count.into()));
+        if self.has_worlds() {
+            outputs.push(Readable::known::<u32>(
+                buffers,
+                buffer::WORLD_PAIRS,
+                self.world_count.into(),
+            ));
         }
         outputs
     }
 
-    pub fn order(&self, params: &Params) -> Option<order::Ordered> {
-        self.are_requested.then(|| order::Ordered {
+    pub fn order(&self, objects: u32) -> order::Ordered {
+        order::Ordered {
             stage: "pair_order",
             rows: buffer::PAIRS,
             offsets: buffer::OFFSETS,
-            params: OrderParams::of_pairs(params),
-            keys: [params.all_objects(); 2],
-        })
+            params: OrderParams::of_pairs(&self.params),
+            keys: [objects; 2],
+        }
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape, static_params: Block) -> PairUniforms {
-        let params = &shape.params;
+    pub fn write(&self, blocks: &mut Blocks, tables: TableBlocks) -> PairUniforms {
+        let (params, rounds) = (&self.params, self.rounds);
         let mut all = |rounds: &mut dyn Iterator<Item = Round>| rounds.map(|round| blocks.push(&round)).collect();
         PairUniforms {
-            rounds: all(&mut shape.rounds_of(params.entry_rows, 1, params.cached_partners)),
-            emit_rounds: all(&mut emit_rounds(shape)),
-            static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_CACHED_PARTNERS)),
-            scan: scanned(params)
-                .map(|count| Scan::of(blocks, buffer::OFFSETS, count, &counters::PAIRS, params.pair_capacity)),
-            static_params,
+            rounds: all(&mut rounds.of(params.entry_rows, 1, params.cached)),
+            emit_rounds: all(&mut self.emit_rounds()),
+            static_rounds: all(&mut rounds.of(self.object_count, 1, STATIC_CACHED_PARTNERS)),
+            scan: self
+                .scanned()
+                .map(|count| Scan::of(blocks, buffer::OFFSETS, count, &counters::PAIRS, params.capacity)),
+            static_params: tables.statics,
         }
     }
 
     fn walk<'p>(&self, pass: &'p Pass) -> Variant<'p> {
-        pass.excluding(self.exclusions.is_some())
-    }
-
-    fn record_exclusions(&self, recorder: &mut Recorder<'_>) {
-        let Some(exclusions) = self.exclusions else {
-            return;
-        };
-        if exclusions.list_count > 0 {
-            let (first, words) = (4 * exclusions.table_begin() as usize, 2 * u64::from(exclusions.slots()));
-            recorder.clear_words(table::buffer::OBJECTS, first, words);
-            recorder.clear(buffer::EXCLUSION_ROWS);
-        }
-        recorder.stage("pair_exclude", |stage| {
-            stage.run(&PAIR_EXCLUDE, exclusions.list_count.max(exclusions.data_count), &[]);
-        });
+        pass.excluding(self.excludes)
     }
 
     /// Clears before the table's passes, so that none waits for it.
-    pub fn clear_sums(&self, recorder: &mut Recorder<'_>, params: &Params) {
-        if self.are_requested && sum_words(params) > 0 {
-            recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
+    pub fn clear_sums(&self, recorder: &mut Recorder<'_>) {
+        if self.sum_words() > 0 {
+            recorder.clear_words(buffer::OFFSETS, self.tile_words() as usize, self.sum_words());
         }
     }
 
-    pub fn record_counts(
-        &self,
-        recorder: &mut Recorder<'_>,
-        shape: &Shape,
-        blocks: &PairUniforms,
-        sorted: KeyValueBuffers,
-    ) {
-        self.record_exclusions(recorder);
-        if !self.are_requested {
-            return;
-        }
-        let params = &shape.params;
-        let counts = params.entry_rows + 1;
+    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &PairUniforms, sorted: KeyValueBuffers) {
+        let counts = self.params.entry_rows + 1;
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
             let binds = blocks.binds(sorted, round);
             let [sparse, crowded] = [&PAIR_COUNT_SPARSE, &PAIR_COUNT_CROWDED].map(|pass| self.walk(pass));
-            if params.is_uniform() {
-                stage.run(self.walk(&PAIR_COUNT_MULTI_CELL), counts, &binds);
-            } else {
-                match params.counts_crowded() {
-                    Some(true) => stage.run(crowded, counts, &binds),
-                    Some(false) => stage.run(sparse, counts, &binds),
-                    None => {
-                        stage.run_indirect(sparse, table::buffer::SPARSE_GROUPS, &binds);
-                        stage.run_indirect(crowded, table::buffer::CROWDED_GROUPS, &binds);
-                    }
+            match self.is_crowded {
+                _ if self.is_uniform => stage.run(self.walk(&PAIR_COUNT_MULTI_CELL), counts, &binds),
+                Some(true) => stage.run(crowded, counts, &binds),
+                Some(false) => stage.run(sparse, counts, &binds),
+                None => {
+                    stage.run_indirect(sparse, table::buffer::SPARSE_GROUPS, &binds);
+                    stage.run_indirect(crowded, table::buffer::CROWDED_GROUPS, &binds);
                 }
             }
         });
-        if params.has_statics() {
-            let pass = params.by_scheme(&PAIR_STATIC_COUNT_SINGLE_CELL, &PAIR_STATIC_COUNT_MULTI_CELL);
+        if self.has_statics {
+            let pass = self.by_scheme(&PAIR_STATIC_COUNT_SINGLE_CELL, &PAIR_STATIC_COUNT_MULTI_CELL);
             recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
                 stage.run_groups(
                     self.walk(pass),
-                    static_tiles(params),
-                    &blocks.static_binds(params, round),
+                    self.static_tiles(),
+                    &blocks.static_binds(self.is_uniform, round),
                 );
             });
         }
-        if params.has_worlds() {
+        if self.has_worlds() {
             recorder.clear(buffer::WORLD_PAIRS);
             recorder.stage("world_pairs", |stage| {
-                stage.run(&WORLD_PAIRS, params.pair_rows, &sorted.binds());
+                stage.run(&WORLD_PAIRS, self.params.rows, &sorted.binds());
             });
         }
         if let Some(scan) = blocks.scan {
@@ -389,16 +406,9 @@ impl PairPlan {
         }
     }
 
-    pub fn record_emit(
-        &self,
-        recorder: &mut Recorder<'_>,
-        shape: &Shape,
-        blocks: &PairUniforms,
-        sorted: KeyValueBuffers,
-    ) {
-        let params = &shape.params;
-        let rows = params.entry_rows;
-        if params.is_uniform() {
+    pub fn record_emit(&self, recorder: &mut Recorder<'_>, blocks: &PairUniforms, sorted: KeyValueBuffers) {
+        let rows = self.params.entry_rows;
+        if self.is_uniform {
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
                 stage.run(self.walk(&PAIR_EMIT_MULTI_CELL), rows, &blocks.binds(sorted, round));
             });
@@ -411,7 +421,7 @@ impl PairPlan {
             recorder.stage("pair_emit_cached", |stage| {
                 stage.run(&PAIR_EMIT_CACHED, rows, &[walks, values]);
             });
-            if params.pair_bit_words > 0 {
+            if self.params.bit_words > 0 {
                 recorder.stage("pair_replay", |stage| {
                     stage.run_indirect(&PAIR_REPLAY, buffer::WALK_GROUPS, &[walks]);
                 });
@@ -421,68 +431,116 @@ impl PairPlan {
                 stage.run_indirect(self.walk(&PAIR_EMIT_SINGLE_CELL), buffer::WALK_GROUPS, &binds);
             });
         }
-        if params.has_statics() {
-            let pass = params.by_scheme(&PAIR_STATIC_EMIT_SINGLE_CELL, &PAIR_STATIC_EMIT_MULTI_CELL);
+        if self.has_statics {
+            let pass = self.by_scheme(&PAIR_STATIC_EMIT_SINGLE_CELL, &PAIR_STATIC_EMIT_MULTI_CELL);
             recorder.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
-                stage.run(
-                    self.walk(pass),
-                    params.object_count,
-                    &blocks.static_binds(params, round),
-                );
+                let binds = blocks.static_binds(self.is_uniform, round);
+                stage.run(self.walk(pass), self.object_count, &binds);
             });
         }
     }
-}
 
-/// Number of counts to scan, in the uniform scheme.
-pub(crate) fn scanned(params: &Params) -> Option<u32> {
-    params.is_uniform().then(|| params.pair_rows.saturating_add(1))
-}
-
-/// Workgroups that count static pairs. The first may share a tile with the last workgroup of the entries.
-const fn static_tiles(params: &Params) -> u32 {
-    params.pair_rows / WORKGROUP - params.entry_rows / WORKGROUP + 1
-}
-
-/// Words of the pair counts per row and, except in the uniform scheme, per tile (`shaders/pairs/pair_sums.wgsl`).
-fn tile_words(params: &Params) -> u64 {
-    if params.is_uniform() {
-        u64::from(params.pair_rows) + 1
-    } else {
-        TILE_WORDS * (u64::from(params.pair_rows / WORKGROUP) + 1)
+    fn by_scheme<T>(&self, single_cell: T, multi_cell: T) -> T {
+        if self.is_uniform { multi_cell } else { single_cell }
     }
-}
 
-/// Words of the 64-bit sums over tiles, one sum per tile except the first, and of the number of claimed chunks.
-fn sum_words(params: &Params) -> u64 {
-    if params.is_uniform() {
-        0
-    } else {
-        2 * u64::from(params.pair_rows / WORKGROUP) + 1
+    /// Number of counts to scan, in the uniform scheme.
+    pub fn scanned(&self) -> Option<u32> {
+        self.is_uniform.then(|| self.params.rows.saturating_add(1))
     }
-}
 
-fn slot_words(params: &Params, kept: u32) -> u64 {
-    let [rows, static_rows] = [params.entry_rows, params.static_rows()].map(u64::from);
-    u64::from(kept) * rows + u64::from(STATIC_CACHED_PARTNERS) * static_rows
-}
+    /// Workgroups that count static pairs. The first may share a tile with the last workgroup of the entries.
+    const fn static_tiles(&self) -> u32 {
+        self.params.rows / WORKGROUP - self.params.entry_rows / WORKGROUP + 1
+    }
 
-fn cache_words(params: &Params) -> u64 {
-    WORDS_PER_CHUNK * u64::from(params.partner_chunks) + slot_words(params, params.cached_partners)
-}
+    /// Words of the pair counts per row and, except in the uniform scheme, per tile (`shaders/pairs/pair_sums.wgsl`).
+    fn tile_words(&self) -> u64 {
+        match self.is_uniform {
+            true => u64::from(self.params.rows) + 1,
+            false => TILE_WORDS * (u64::from(self.params.rows / WORKGROUP) + 1),
+        }
+    }
 
-/// Rounds of `pair_emit_*`, without the tests that `pair_replay` takes from cached bits.
-fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
-    let params = &shape.params;
-    let replayed = u32::BITS * params.pair_bit_words;
-    shape
-        .rounds_of(params.entry_rows, 1, params.cached_partners)
-        .map(move |round| Round {
+    /// Words of the 64-bit sums over tiles, one sum per tile except the first, and of the number of claimed chunks.
+    fn sum_words(&self) -> u64 {
+        match self.is_uniform {
+            true => 0,
+            false => 2 * u64::from(self.params.rows / WORKGROUP) + 1,
+        }
+    }
+
+    /// Rounds of `pair_emit_*`, without the tests that `pair_replay` takes from cached bits.
+    fn emit_rounds(&self) -> impl Iterator<Item = Round> {
+        let replayed = u32::BITS * self.params.bit_words;
+        let rounds = self.rounds.of(self.params.entry_rows, 1, self.params.cached);
+        rounds.map(move |round| Round {
             first: round.first.saturating_add(replayed),
             // Never more tests than in the same round of counting.
             tests: round.tests.saturating_sub(replayed),
             ..round
         })
+    }
+}
+
+/// The variant by earlier steps, so that the device need not choose; `None` if it must. Both find the same pairs.
+/// Counted box tests differ between variants and must not depend on earlier steps, so the device then chooses.
+fn chosen_variant(basis: &Basis<'_>, table: &Params) -> Option<bool> {
+    let Basis { descriptor, demand, .. } = *basis;
+    let starts_sparse = starts_sparse(descriptor, table.object_count).then_some(false);
+    let chosen = demand.is_crowded.or(starts_sparse);
+    chosen.filter(|_| table.has_clusters == 1 && !descriptor.count_candidates)
+}
+
+/// The variant that counts the pairs of `table` without cached bits; `None` if the device chooses.
+pub(crate) fn is_crowded(table: &Params, chosen: Option<bool>) -> Option<bool> {
+    match chosen {
+        _ if !table.is_hierarchical() => Some(true),
+        _ if table.has_clusters == 0 => Some(false),
+        chosen => chosen,
+    }
+}
+
+/// The order of pairs depends on this, so demand must not decide.
+fn split_bits(basis: &Basis<'_>, table: &Params) -> u32 {
+    let is_small = !table.is_uniform() && table.entry_capacity <= FEW_ENTRIES;
+    if basis.is_hardware && !basis.descriptor.count_candidates && is_small {
+        SPLIT_BITS
+    } else {
+        0
+    }
+}
+
+/// Words per row for bits of box tests, which are 0 with several rounds per walk.
+fn bit_words_of(basis: &Basis<'_>, rows: &PairParams, rounds: Rounds) -> u32 {
+    if rounds.count > 1 {
+        return 0;
+    }
+    // Words that one round of tests fills, so that no older bits remain.
+    let tested = u64::from(rounds.tests(rows.entry_rows, 1) / u32::BITS);
+    let most = tested.min(basis.binding_limit / 4 / u64::from(rows.entry_rows.max(1)));
+    u64::from(basis.demand.bit_words.div_ceil(1 << rows.split_bits)).min(most) as u32
+}
+
+/// Number of chunks of partners past the slots: 0 with several rounds per walk, which would have to carry the ends of
+/// chains.
+fn chunks_of(basis: &Basis<'_>, entries: u32, rows: &PairParams, cached: u32, rounds: Rounds) -> u32 {
+    if cached == 0 || rounds.count > 1 {
+        return 0;
+    }
+    let entries = u64::from(entries);
+    let wanted = u64::from(basis.demand.chunk_words) * entries / WORDS_PER_CHUNK;
+    let most = (basis.binding_limit / 4).saturating_sub(slot_words(rows, cached));
+    (MIN_CHUNKS + entries / ENTRIES_PER_CHUNK + wanted).min(most / WORDS_PER_CHUNK) as u32
+}
+
+fn slot_words(params: &PairParams, kept: u32) -> u64 {
+    let [rows, static_rows] = [params.entry_rows, params.static_rows()].map(u64::from);
+    u64::from(kept) * rows + u64::from(STATIC_CACHED_PARTNERS) * static_rows
+}
+
+fn cache_words(params: &PairParams) -> u64 {
+    WORDS_PER_CHUNK * u64::from(params.chunks) + slot_words(params, params.cached)
 }
 
 impl PairUniforms {
@@ -492,13 +550,10 @@ impl PairUniforms {
         binds
     }
 
-    fn static_binds(&self, params: &Params, round: Block) -> Vec<Binds> {
-        let mut binds = vec![
-            PARAMS.is_block(self.static_params),
-            OWN_RECORDS.is(table::buffer::RECORDS),
-            ROUND.is_block(round),
-        ];
-        binds.extend(statics::binds(params));
+    fn static_binds(&self, is_uniform: bool, round: Block) -> Vec<Binds> {
+        let mut binds = vec![OWN_RECORDS.is(table::buffer::RECORDS), ROUND.is_block(round)];
+        binds.extend(self.static_params.map(|block| PARAMS.is_block(block)));
+        binds.extend(statics::binds(is_uniform));
         binds
     }
 }

@@ -6,21 +6,22 @@
 use super::input::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
-use super::shape::{CapacityOf, Room, Shape, initial_rows};
+use super::shape::{Basis, Rounds, initial_rows};
 use super::sort::KeyValueBuffers;
-use super::table::{self, statics};
-use super::walks::{TableOf, WalkRound};
+use super::table::{self, TablePlan, statics};
+use super::walks::{TableBlocks, TableOf, WalkRound};
 use crate::api::counters;
-use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
+use crate::api::descriptor::PairOrder;
+use crate::api::error::InputError;
 use crate::api::output::{Lists, QueryOutput};
-use crate::api::queries::{NearestObject, Query, self_query};
+use crate::api::queries::{NearestObject, Query, SelfQuery};
 use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, Recorder};
-use crate::gpu::shader::{Pass, PassContext, Variant, passes};
+use crate::gpu::recorder::{Binds, Recorder, variables};
+use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::Blocks;
-use crate::layout::blocks::{CountParams, OrderParams};
+use crate::layout::blocks::{CountParams, OrderParams, QueryParams};
 use crate::layout::grid::Params;
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::wgsl::number;
@@ -51,12 +52,22 @@ buffers! {
     NEAREST = "query_nearest": Results;
 }
 
+variables! {
+    QUERY_PARAMS = "query_params";
+}
+
+pub(crate) use variable::QUERY_PARAMS;
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueryPlan {
-    /// True if the step returns query results, even for zero queries.
-    pub has_queries: bool,
+    pub params: QueryParams,
+    pub self_query: Option<SelfQuery>,
     pub copying: Option<Copying>,
-    pub has_exclusions: bool,
+    /// True if self-queries for partners skip excluded pairs.
+    pub excludes: bool,
+    pub is_uniform: bool,
+    pub has_statics: bool,
+    pub rounds: Rounds,
 }
 
 pub(crate) struct QueryUniforms {
@@ -66,12 +77,56 @@ pub(crate) struct QueryUniforms {
 }
 
 impl QueryPlan {
-    const fn has_lists(&self, params: &Params) -> bool {
-        self.has_queries && params.nearest == 0
+    /// `None` if the input has no queries, not even an empty list.
+    pub fn new(basis: &Basis<'_>, table: &TablePlan, sizes: &QuerySizes) -> Result<Option<Self>, InputError> {
+        let params = sizes.query_params()?;
+        if !sizes.has_queries {
+            return Ok(None);
+        }
+        let has_own = sizes.queries > 0 && sizes.self_query.is_none();
+        // `EXCLUDED` in word 7 makes a query find nothing.
+        let limit = CountParams {
+            rows: params.count,
+            stride: 2 + params.is_wide,
+            limit_word: sizes.query_limit.unwrap_or(0),
+            row_word: 7,
+            value: Aabb::EXCLUDED,
+        };
+        let finds_partners = matches!(sizes.self_query, Some(SelfQuery::Overlaps { .. }));
+        let plan = Self {
+            params,
+            self_query: sizes.self_query,
+            copying: Copying::of(sizes.query_layout, sizes.query_limit.is_some(), limit).filter(|_| has_own),
+            excludes: table.behind_objects > 0 && finds_partners,
+            is_uniform: table.params.is_uniform(),
+            has_statics: table.params.has_statics(),
+            rounds: basis.rounds(),
+        };
+        Ok(Some(plan.page(basis, 0)))
     }
 
-    const fn has_nearest(&self, params: &Params) -> bool {
-        self.has_queries && params.nearest > 0
+    /// Plan of the page from result `first` on.
+    pub fn page(&self, basis: &Basis<'_>, first: u32) -> Self {
+        let outputs = &basis.descriptor.outputs;
+        // Sorting needs two words per result.
+        let row_bytes = match outputs.pair_order {
+            PairOrder::Sorted => size_of::<Pair>(),
+            _ => size_of::<u32>(),
+        };
+        let default = initial_rows(self.params.count);
+        let rows = || basis.rows(outputs.capacities.results, basis.demand.results, default, row_bytes);
+        Self {
+            params: QueryParams {
+                first,
+                capacity: if self.lists_objects() { rows() } else { 0 },
+                ..self.params
+            },
+            ..*self
+        }
+    }
+
+    const fn lists_objects(&self) -> bool {
+        self.params.nearest == 0
     }
 
     pub const fn source(&self) -> BufferId {
@@ -82,45 +137,14 @@ impl QueryPlan {
         }
     }
 
-    pub fn set_sizes(&mut self, sizes: &QuerySizes, params: &Params) {
-        self.has_queries = sizes.has_queries;
-        let has_own = sizes.queries > 0 && sizes.self_query.is_none();
-        // `EXCLUDED` in word 7 makes a query find nothing.
-        let limit = CountParams {
-            rows: params.query_count,
-            stride: 2 + params.wide_queries,
-            limit_word: sizes.query_limit.unwrap_or(0),
-            row_word: 7,
-            value: Aabb::EXCLUDED,
-        };
-        self.copying = Copying::of(sizes.query_layout, sizes.query_limit.is_some(), limit).filter(|_| has_own);
-    }
-
-    pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, wanted: u32, is_sorted: bool, room: Room) {
-        params.result_capacity = if params.nearest > 0 {
-            0
-        } else {
-            // Sorting needs two words per result.
-            let row_bytes = if is_sorted { size_of::<Pair>() } else { size_of::<u32>() };
-            room.rows(capacities.results, wanted, initial_rows(params.query_count), row_bytes)
-        };
-    }
-
-    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
-        let is_fixed = descriptor.outputs.growth == Growth::Fixed && descriptor.outputs.capacities.results.is_some();
-        let rows: CapacityOf = |params| &mut params.result_capacity;
-        (!is_fixed).then_some(rows)
-    }
-
-    pub fn sizes(&self, shape: &Shape) -> Sizes {
-        let params = &shape.params;
-        let queries = u64::from(params.query_count);
+    pub fn sizes(&self) -> Sizes {
+        let params = &self.params;
+        let queries = u64::from(params.count);
         let mut sizes = Sizes::new();
-        if queries > 0 && params.self_query == self_query::NONE {
-            let bytes = if params.wide_queries != 0 {
-                size_of::<Query>()
-            } else {
-                size_of::<Aabb>()
+        if queries > 0 && self.self_query.is_none() {
+            let bytes = match params.is_wide {
+                0 => size_of::<Aabb>(),
+                _ => size_of::<Query>(),
             };
             let bytes = bytes as u64 * queries;
             sizes.push((buffer::QUERIES, bytes));
@@ -128,17 +152,16 @@ impl QueryPlan {
                 sizes.push((buffer::SOURCE_QUERIES, bytes));
             }
         }
-        if self.has_lists(params) {
-            let offsets = queries + 1 + shape.carry_table_words(queries);
+        if self.lists_objects() {
+            let offsets = queries + 1 + self.rounds.carry_table_words(queries, self.has_statics);
             sizes.extend([
                 (buffer::OFFSETS, 4 * offsets),
-                (buffer::OBJECTS, 4 * u64::from(params.result_capacity)),
+                (buffer::OBJECTS, 4 * u64::from(params.capacity)),
             ]);
-        }
-        if self.has_nearest(params) {
+        } else {
             // A nearest object and a carried vector take two words each.
             let neighbors = queries.saturating_mul(params.nearest.into());
-            let left = shape.carry_words(queries, STATE_VECTORS.into());
+            let left = self.rounds.carry_words(queries, STATE_VECTORS.into());
             let bytes = neighbors
                 .saturating_add(left)
                 .saturating_mul(size_of::<NearestObject>() as u64);
@@ -147,148 +170,110 @@ impl QueryPlan {
         sizes
     }
 
-    pub fn output(&self, params: &Params, buffers: &Buffers) -> QueryOutput {
+    pub fn output(&self, buffers: &Buffers) -> QueryOutput {
+        let lists = self.lists_objects();
         QueryOutput {
-            objects: self.has_lists(params).then(|| Lists {
+            objects: lists.then(|| Lists {
                 buffer: buffers.get(buffer::OBJECTS).clone(),
                 offsets: buffers.get(buffer::OFFSETS).clone(),
-                capacity: params.result_capacity,
-                first: params.first_result,
+                capacity: self.params.capacity,
+                first: self.params.first,
             }),
-            nearest: self.has_nearest(params).then(|| buffers.get(buffer::NEAREST).clone()),
+            nearest: (!lists).then(|| buffers.get(buffer::NEAREST).clone()),
         }
     }
 
-    pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
-        let queries = u64::from(params.query_count);
-        let mut outputs = Vec::new();
-        if queries == 0 && self.has_lists(params) {
+    pub fn readable(&self, buffers: &Buffers) -> Vec<Readable> {
+        let params = &self.params;
+        let queries = u64::from(params.count);
+        match (self.lists_objects(), queries) {
             // Without lists, the offsets are a single 0.
-            outputs.push(Readable::known::<u32>(buffer::OFFSETS, 1));
-        }
-        if wants_lists(params) {
-            let rows = [last, params.first_result, params.result_capacity];
-            outputs.extend([
+            (true, 0) => vec![Readable::known::<u32>(buffers, buffer::OFFSETS, 1)],
+            (false, 0) => Vec::new(),
+            (true, _) => vec![
                 Readable::counted::<u32>(
+                    buffers,
                     buffer::OBJECTS,
                     |found| found.results_needed,
-                    rows,
+                    [params.first, params.capacity],
                     counters::RESULTS.status,
                 ),
-                Readable::known::<u32>(buffer::OFFSETS, queries + 1),
-            ]);
+                Readable::known::<u32>(buffers, buffer::OFFSETS, queries + 1),
+            ],
+            (false, _) => {
+                let rows = queries * u64::from(params.nearest);
+                vec![Readable::known::<NearestObject>(buffers, buffer::NEAREST, rows)]
+            }
         }
-        if wants_nearest(params) {
-            let rows = queries * u64::from(params.nearest);
-            outputs.push(Readable::known::<NearestObject>(buffer::NEAREST, rows));
-        }
-        outputs
     }
 
-    pub fn order(&self, params: &Params) -> Option<order::Ordered> {
-        wants_lists(params).then(|| order::Ordered {
+    pub fn order(&self, objects: u32) -> Option<order::Ordered> {
+        (self.lists_objects() && self.params.count > 0).then(|| order::Ordered {
             stage: "query_order",
             rows: buffer::OBJECTS,
             offsets: buffer::OFFSETS,
-            params: OrderParams::of_results(params),
-            keys: [params.query_count, params.all_objects()],
+            params: OrderParams::of_results(&self.params),
+            keys: [self.params.count, objects],
         })
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryUniforms {
-        let params = &shape.params;
+    pub fn write(&self, blocks: &mut Blocks, tables: TableBlocks, table: &Params) -> QueryUniforms {
+        let params = &self.params;
+        let of_copy = [buffer::LIMITS, buffer::SOURCE_QUERIES, buffer::QUERIES];
+        let is_self_query = self.self_query.is_some();
         QueryUniforms {
-            copied: self.copying.map(|copying| {
-                let of_copy = [buffer::LIMITS, buffer::SOURCE_QUERIES, buffer::QUERIES];
-                Copied::new(blocks, copying, of_copy)
-            }),
+            copied: self.copying.map(|copying| Copied::new(blocks, copying, of_copy)),
             scan: Scan::of(
                 blocks,
                 buffer::OFFSETS,
-                params.query_count + 1,
+                params.count + 1,
                 &counters::RESULTS,
-                params.result_capacity,
+                params.capacity,
             ),
-            rounds: WalkRound::all(
-                blocks,
-                shape,
-                params.query_count,
+            rounds: WalkRound::all(blocks, tables, table, params.count, is_self_query, |walks| {
                 // Inserting into the nearest objects takes up to `nearest` iterations.
-                params.nearest + 1,
-                params.nearest,
-                params.self_query != self_query::NONE,
-            ),
+                self.rounds.of(walks, params.nearest + 1, params.nearest).collect()
+            }),
         }
     }
 
-    /// Only self-queries for partners exclude pairs.
-    fn walk<'p>(&self, pass: &'p Pass, params: &Params) -> Variant<'p> {
-        pass.excluding(self.has_exclusions && params.self_query == self_query::PARTNERS)
-    }
-
-    pub fn record_counts(
-        &self,
-        recorder: &mut Recorder<'_>,
-        shape: &Shape,
-        blocks: &QueryUniforms,
-        sorted: KeyValueBuffers,
-    ) {
-        let params = &shape.params;
-        if params.query_count == 0 && self.has_lists(params) {
+    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &QueryUniforms, sorted: KeyValueBuffers) {
+        if !self.lists_objects() {
+            return;
+        }
+        if self.params.count == 0 {
             recorder.clear_words(buffer::OFFSETS, 0, 1);
+            return;
         }
-        if wants_lists(params) {
-            recorder.rounds("query_count", &blocks.rounds, |stage, round| {
-                stage.run(
-                    self.walk(&QUERY_COUNT, params),
-                    round.walks + 1,
-                    &blocks.binds(params, round, sorted),
-                );
-            });
-            recorder.stage("query_scan", |stage| blocks.scan.record(stage));
-        }
+        recorder.rounds("query_count", &blocks.rounds, |stage, round| {
+            let binds = self.binds(round, sorted);
+            stage.run(QUERY_COUNT.excluding(self.excludes), round.walks + 1, &binds);
+        });
+        recorder.stage("query_scan", |stage| blocks.scan.record(stage));
     }
 
     /// `first` is true on the first page. Only then are nearest objects found.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,
-        shape: &Shape,
         blocks: &QueryUniforms,
         sorted: KeyValueBuffers,
         first: bool,
     ) {
-        let params = &shape.params;
-        let mut walk = |name, pass: &'static Pass| {
-            recorder.rounds(name, &blocks.rounds, |stage, round| {
-                stage.run(
-                    self.walk(pass, params),
-                    round.walks,
-                    &blocks.binds(params, round, sorted),
-                );
-            });
+        let (name, pass) = match self.lists_objects() {
+            _ if self.params.count == 0 => return,
+            true => ("query_emit", &QUERY_EMIT),
+            false if first => ("query_nearest", &QUERY_NEAREST),
+            false => return,
         };
-        if wants_lists(params) {
-            walk("query_emit", &QUERY_EMIT);
-        }
-        if wants_nearest(params) && first {
-            walk("query_nearest", &QUERY_NEAREST);
-        }
+        recorder.rounds(name, &blocks.rounds, |stage, round| {
+            stage.run(pass.excluding(self.excludes), round.walks, &self.binds(round, sorted));
+        });
     }
-}
 
-const fn wants_lists(params: &Params) -> bool {
-    params.query_count > 0 && params.nearest == 0
-}
-
-const fn wants_nearest(params: &Params) -> bool {
-    params.query_count > 0 && params.nearest > 0
-}
-
-impl QueryUniforms {
-    fn binds(&self, params: &Params, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
-        let mut binds = round.binds(params, sorted);
-        if params.self_query != self_query::NONE {
+    fn binds(&self, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
+        let mut binds = round.binds(self.is_uniform, sorted);
+        if self.self_query.is_some() {
             binds.push(buffer::QUERIES.is(match round.queried_by {
                 TableOf::Moving => table::buffer::RECORDS,
                 TableOf::Static => statics::buffer::RECORDS,

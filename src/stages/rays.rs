@@ -9,13 +9,14 @@
 use super::input::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
-use super::shape::{CapacityOf, Room, Shape, initial_rows};
+use super::shape::{Basis, Rounds, initial_rows};
 use super::sort::variable::VALUES;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
-use super::table::{self, statics};
-use super::walks::WalkRound;
+use super::table::{self, TablePlan, statics};
+use super::walks::{TableBlocks, WalkRound};
 use crate::api::counters;
-use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, RayMode};
+use crate::api::descriptor::{RayMode, SortStrategy};
+use crate::api::error::InputError;
 use crate::api::input::SWEPT_STRIDE;
 use crate::api::output::{Lists, RayOutput};
 use crate::api::types::{RayCell, RayHit};
@@ -24,7 +25,7 @@ use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder, variables};
 use crate::gpu::shader::{Pass, PassContext, passes};
 use crate::gpu::upload::Blocks;
-use crate::layout::blocks::{CountParams, OrderParams, SortParams};
+use crate::layout::blocks::{CountParams, OrderParams, RayParams, SortParams};
 use crate::layout::digits::sort_digits;
 use crate::layout::grid::{Grid, Params};
 use crate::layout::query_sizes::QuerySizes;
@@ -56,10 +57,6 @@ fn casts_in(of: &PassContext<'_>, mode: RayMode) -> bool {
     casts(of) && of.outputs.ray_mode == mode
 }
 
-const fn sweeps(params: &Params) -> bool {
-    params.ray_stride == SWEPT_STRIDE
-}
-
 buffers! {
     RAYS = "rays": Inputs;
     SOURCE_RAYS = "source_rays": Inputs;
@@ -89,10 +86,12 @@ const PING_PONG: PingPong = PingPong([
 ]);
 
 variables! {
+    RAY_PARAMS = "ray_params";
     /// Grid whose entry count is the number of rays.
     SORT_GRID = "sort_grid";
 }
 
+pub(crate) use variable::RAY_PARAMS;
 use variable::*;
 
 const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
@@ -107,11 +106,18 @@ pub(crate) const SORTED_RAYS: u32 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RayPlan {
+    pub params: RayParams,
     pub mode: RayMode,
-    /// True if the step returns ray results, even for zero rays.
-    pub is_cast: bool,
-    pub cells: bool,
+    pub lists_cells: bool,
+    /// True if rays are walked in the order of their start.
+    pub is_sorted: bool,
     pub copying: Option<Copying>,
+    pub is_uniform: bool,
+    pub has_statics: bool,
+    /// True if most objects are static: then the keys of rays are cells of the static table.
+    pub are_most_static: bool,
+    pub sort: SortStrategy,
+    pub rounds: Rounds,
 }
 
 pub(crate) struct RayUniforms {
@@ -123,6 +129,75 @@ pub(crate) struct RayUniforms {
 }
 
 impl RayPlan {
+    /// `None` if the input has no rays, not even an empty list.
+    pub fn new(basis: &Basis<'_>, table: &TablePlan, sizes: &QuerySizes) -> Result<Option<Self>, InputError> {
+        let base = sizes.ray_params()?;
+        if !sizes.casts {
+            return Ok(None);
+        }
+        let outputs = &basis.descriptor.outputs;
+        // A negative `t_max`, word 3, makes a ray hit nothing.
+        let limit = CountParams {
+            rows: base.count,
+            stride: base.stride,
+            limit_word: sizes.ray_count_word.unwrap_or(0),
+            row_word: 3,
+            value: (-1.0f32).to_bits(),
+        };
+        let copying = Copying::of(sizes.ray_layout, sizes.ray_count_word.is_some(), limit);
+        let own = &table.params;
+        let is_sorted = !own.is_uniform() && base.count >= SORTED_RAYS;
+        let plan = Self {
+            params: RayParams {
+                is_sorted: is_sorted.into(),
+                cached: match outputs.ray_mode {
+                    RayMode::All => cached_hits(basis, base.count),
+                    RayMode::Closest | RayMode::Any => 0,
+                },
+                ..base
+            },
+            mode: outputs.ray_mode,
+            lists_cells: outputs.ray_cells,
+            is_sorted,
+            copying: copying.filter(|_| base.count > 0),
+            is_uniform: own.is_uniform(),
+            has_statics: own.has_statics(),
+            are_most_static: own.static_count > own.object_count,
+            sort: table.sort,
+            rounds: basis.rounds(),
+        };
+        Ok(Some(plan.page(basis, [0; 2])))
+    }
+
+    /// Plan of the page from these first hit and cell on.
+    pub fn page(&self, basis: &Basis<'_>, [first_hit, first_cell]: [u32; 2]) -> Self {
+        let (demand, capacities) = (basis.demand, &basis.descriptor.outputs.capacities);
+        let rays = self.params.count;
+        let hit_bytes = size_of::<RayHit>();
+        let cells = || {
+            basis.rows(
+                capacities.ray_cells,
+                demand.ray_cells,
+                64 * u64::from(rays) + 1024,
+                size_of::<RayCell>(),
+            )
+        };
+        Self {
+            params: RayParams {
+                first_hit,
+                hit_capacity: match self.mode {
+                    RayMode::Closest => rays,
+                    RayMode::Any => 0,
+                    RayMode::All => basis.rows(capacities.hits, demand.hits, initial_rows(rays), hit_bytes),
+                },
+                first_cell,
+                cell_capacity: if self.lists_cells { cells() } else { 0 },
+                ..self.params
+            },
+            ..*self
+        }
+    }
+
     pub const fn source(&self) -> BufferId {
         if self.copying.is_some() {
             buffer::SOURCE_RAYS
@@ -131,97 +206,45 @@ impl RayPlan {
         }
     }
 
-    pub fn all_hits(&self, params: &Params) -> bool {
-        params.ray_count > 0 && self.mode == RayMode::All
+    pub fn lists_hits(&self) -> bool {
+        self.params.count > 0 && self.mode == RayMode::All
     }
 
-    fn has_cells(&self, params: &Params) -> bool {
-        params.ray_count > 0 && self.cells
+    const fn sweeps(&self) -> bool {
+        self.params.stride == SWEPT_STRIDE
     }
 
-    pub fn set_sizes(&mut self, descriptor: &BroadPhaseDescriptor<'_>, sizes: &QuerySizes, params: &Params) {
-        self.is_cast = sizes.casts;
-        self.cells = descriptor.outputs.ray_cells && sizes.casts;
-        // A negative `t_max`, word 3, makes a ray hit nothing.
-        let limit = CountParams {
-            rows: params.ray_count,
-            stride: params.ray_stride,
-            limit_word: sizes.ray_count_word.unwrap_or(0),
-            row_word: 3,
-            value: (-1.0f32).to_bits(),
-        };
-        self.copying = Copying::of(sizes.ray_layout, sizes.ray_count_word.is_some(), limit).filter(|_| sizes.rays > 0);
+    pub fn digits(&self) -> Vec<SortParams> {
+        let key_bits = if self.is_sorted { KEY_BITS } else { 0 };
+        sort_digits(self.sort, self.params.count, key_bits)
     }
 
-    /// Decides on sorting rays, and sizes the hit cache. `wanted`: hits per ray worth caching.
-    pub fn fit(&self, params: &mut Params, wanted: Option<u32>, binding_limit: u64) {
-        params.rays_sorted = u32::from(!params.is_uniform() && params.ray_count >= SORTED_RAYS);
-        let rays = u64::from(params.ray_count.max(1));
-        let hit_bytes = size_of::<RayHit>() as u64;
-        // Bytes before the cache in its buffer: an offset and a carried word per ray.
-        let beside = hit_bytes * rays + 4;
-        let most = binding_limit.saturating_sub(beside).min(CACHED_HITS_BYTES) / (hit_bytes * rays);
-        let pays = u64::from(wanted.unwrap_or(FIRST_CACHED_HITS));
-        params.cached_hits = if self.all_hits(params) && most >= MIN_CACHED_HITS {
-            pays.min(most) as u32
-        } else {
-            0
-        };
-    }
-
-    pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, [hits, cells]: [u32; 2], room: Room) {
-        let rays = params.ray_count;
-        params.hit_capacity = match self.mode {
-            RayMode::Closest => rays,
-            RayMode::Any => 0,
-            RayMode::All => room.rows(capacities.hits, hits, initial_rows(rays), size_of::<RayHit>()),
-        };
-        if self.cells {
-            let default = 64 * u64::from(rays) + 1024;
-            params.ray_cell_capacity = room.rows(capacities.ray_cells, cells, default, size_of::<RayCell>());
-        }
-    }
-
-    pub const DROPPABLE_SPEEDUPS: [fn(&mut Params); 2] =
-        [|params| params.cached_hits = 0, |params| params.rays_sorted = 0];
-
-    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
-        let is_fixed = |capacity: Option<u32>| descriptor.outputs.growth == Growth::Fixed && capacity.is_some();
-        let mut rows = Vec::<CapacityOf>::new();
-        if self.mode == RayMode::All && !is_fixed(descriptor.outputs.capacities.hits) {
-            rows.push(|params| &mut params.hit_capacity);
-        }
-        if !is_fixed(descriptor.outputs.capacities.ray_cells) {
-            rows.push(|params| &mut params.ray_cell_capacity);
-        }
-        rows
-    }
-
-    pub fn sizes(&self, shape: &Shape) -> Sizes {
-        let params = &shape.params;
-        let rays = u64::from(params.ray_count);
+    pub fn sizes(&self) -> Sizes {
+        let params = &self.params;
+        let rays = u64::from(params.count);
         let mut sizes = Sizes::new();
         if rays > 0 {
-            let bytes = 16 * u64::from(params.ray_stride) * rays;
+            let bytes = 16 * u64::from(params.stride) * rays;
             sizes.push((buffer::RAYS, bytes));
             if self.copying.is_some_and(|copying| copying.needs_source_buffer()) {
                 sizes.push((buffer::SOURCE_RAYS, bytes));
             }
         }
-        if self.is_cast {
-            let hits = |more: u64| size_of::<RayHit>() as u64 * (u64::from(params.hit_capacity) + more);
-            match self.mode {
-                RayMode::Closest => sizes.push((buffer::HITS, hits(shape.carry_words(rays, 2)))),
-                RayMode::Any => sizes.push((buffer::ANY, 4 * rays)),
-                RayMode::All => {
-                    let kept = u64::from(params.cached_hits);
-                    let carry_words = if kept > 0 { rays } else { shape.carry_table_words(rays) };
-                    let offsets = rays + 1 + carry_words + 2 * kept * rays;
-                    sizes.extend([(buffer::HITS, hits(0)), (buffer::OFFSETS, 4 * offsets)]);
-                }
+        let hits = |more: u64| size_of::<RayHit>() as u64 * (u64::from(params.hit_capacity) + more);
+        match self.mode {
+            RayMode::Closest => sizes.push((buffer::HITS, hits(self.rounds.carry_words(rays, 2)))),
+            RayMode::Any => sizes.push((buffer::ANY, 4 * rays)),
+            RayMode::All => {
+                let kept = u64::from(params.cached);
+                let carry_words = match kept > 0 {
+                    true => rays,
+                    false => self.rounds.carry_table_words(rays, self.has_statics),
+                };
+                let offsets = rays + 1 + carry_words + 2 * kept * rays;
+                sizes.extend([(buffer::HITS, hits(0)), (buffer::OFFSETS, 4 * offsets)]);
             }
         }
-        if params.sorts_rays() {
+        if self.is_sorted {
             sizes.extend([
                 (buffer::KEYS_0, 4 * rays),
                 (buffer::KEYS_1, 4 * rays),
@@ -230,138 +253,133 @@ impl RayPlan {
                 (buffer::GRID, size_of::<Grid>() as u64),
             ]);
         }
-        if self.cells {
-            let cells = size_of::<RayCell>() as u64 * u64::from(params.ray_cell_capacity);
-            let carried = if params.has_statics() { rays } else { 0 };
+        if self.lists_cells {
+            let cells = size_of::<RayCell>() as u64 * u64::from(params.cell_capacity);
+            let carried = if self.has_statics { rays } else { 0 };
             sizes.extend([(buffer::CELL_OFFSETS, 4 * (rays + 1 + carried)), (buffer::CELLS, cells)]);
         }
         sizes
     }
 
-    pub fn output(&self, params: &Params, buffers: &Buffers) -> RayOutput {
-        let one_each = |mode, id| {
-            let is_there = self.is_cast && self.mode == mode;
-            is_there.then(|| buffers.get(id).clone())
-        };
+    pub fn output(&self, buffers: &Buffers) -> RayOutput {
+        let one_each = |mode, id| (self.mode == mode).then(|| buffers.get(id).clone());
+        let params = &self.params;
         RayOutput {
             closest: one_each(RayMode::Closest, buffer::HITS),
             any: one_each(RayMode::Any, buffer::ANY),
-            hits: (self.is_cast && self.mode == RayMode::All).then(|| Lists {
+            hits: (self.mode == RayMode::All).then(|| Lists {
                 buffer: buffers.get(buffer::HITS).clone(),
                 offsets: buffers.get(buffer::OFFSETS).clone(),
                 capacity: params.hit_capacity,
                 first: params.first_hit,
             }),
-            cells: self.cells.then(|| Lists {
+            cells: self.lists_cells.then(|| Lists {
                 buffer: buffers.get(buffer::CELLS).clone(),
                 offsets: buffers.get(buffer::CELL_OFFSETS).clone(),
-                capacity: params.ray_cell_capacity,
-                first: params.first_ray_cell,
+                capacity: params.cell_capacity,
+                first: params.first_cell,
             }),
         }
     }
 
-    pub fn readable(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Readable> {
-        let rays = u64::from(params.ray_count);
+    pub fn readable(&self, buffers: &Buffers) -> Vec<Readable> {
+        let params = &self.params;
+        let rays = u64::from(params.count);
         let mut outputs = Vec::new();
         if rays == 0 {
             // Without lists, the offsets are a single 0.
             let offsets = [
-                (self.is_cast && self.mode == RayMode::All, buffer::OFFSETS),
-                (self.cells, buffer::CELL_OFFSETS),
+                (self.mode == RayMode::All, buffer::OFFSETS),
+                (self.lists_cells, buffer::CELL_OFFSETS),
             ];
             let wanted = offsets.into_iter().filter(|(is_wanted, _)| *is_wanted);
-            outputs.extend(wanted.map(|(_, id)| Readable::known::<u32>(id, 1)));
+            outputs.extend(wanted.map(|(_, id)| Readable::known::<u32>(buffers, id, 1)));
             return outputs;
         }
         match self.mode {
-            RayMode::Closest => outputs.push(Readable::known::<RayHit>(buffer::HITS, rays)),
-            RayMode::Any => outputs.push(Readable::known::<u32>(buffer::ANY, rays)),
+            RayMode::Closest => outputs.push(Readable::known::<RayHit>(buffers, buffer::HITS, rays)),
+            RayMode::Any => outputs.push(Readable::known::<u32>(buffers, buffer::ANY, rays)),
             RayMode::All => {
-                let rows = [last_hits, params.first_hit, params.hit_capacity];
+                let rows = [params.first_hit, params.hit_capacity];
                 outputs.extend([
-                    Readable::counted::<RayHit>(buffer::HITS, |found| found.hits_needed, rows, counters::HITS.status),
-                    Readable::known::<u32>(buffer::OFFSETS, rays + 1),
+                    Readable::counted::<RayHit>(
+                        buffers,
+                        buffer::HITS,
+                        |found| found.hits_needed,
+                        rows,
+                        counters::HITS.status,
+                    ),
+                    Readable::known::<u32>(buffers, buffer::OFFSETS, rays + 1),
                 ]);
             }
         }
-        if self.cells {
-            let rows = [last_cells, params.first_ray_cell, params.ray_cell_capacity];
+        if self.lists_cells {
+            let rows = [params.first_cell, params.cell_capacity];
             outputs.extend([
                 Readable::counted::<RayCell>(
+                    buffers,
                     buffer::CELLS,
                     |found| found.ray_cells_needed,
                     rows,
                     counters::RAY_CELLS.status,
                 ),
-                Readable::known::<u32>(buffer::CELL_OFFSETS, rays + 1),
+                Readable::known::<u32>(buffers, buffer::CELL_OFFSETS, rays + 1),
             ]);
         }
         outputs
     }
 
-    pub fn order(&self, params: &Params) -> Option<order::Ordered> {
-        self.all_hits(params).then(|| order::Ordered {
+    pub fn order(&self, objects: u32) -> Option<order::Ordered> {
+        self.lists_hits().then(|| order::Ordered {
             stage: "ray_order",
             rows: buffer::HITS,
             offsets: buffer::OFFSETS,
-            params: OrderParams::of_hits(params),
-            keys: [params.ray_count, params.all_objects()],
+            params: OrderParams::of_hits(&self.params),
+            keys: [self.params.count, objects],
         })
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> RayUniforms {
-        let params = &shape.params;
+    pub fn write(&self, blocks: &mut Blocks, tables: TableBlocks, table: &Params) -> RayUniforms {
+        let params = &self.params;
         let of_copy = [buffer::LIMITS, buffer::SOURCE_RAYS, buffer::RAYS];
         let copied = self.copying.map(|copying| Copied::new(blocks, copying, of_copy));
-        let mut scan = |data, output, capacity| Scan::of(blocks, data, params.ray_count + 1, output, capacity);
+        let mut scan = |data, output, capacity| Scan::of(blocks, data, params.count + 1, output, capacity);
         RayUniforms {
             copied,
             hits: scan(buffer::OFFSETS, &counters::HITS, params.hit_capacity),
-            cells: scan(buffer::CELL_OFFSETS, &counters::RAY_CELLS, params.ray_cell_capacity),
-            digits: Digit::all(blocks, digits(shape)),
-            rounds: WalkRound::all(blocks, shape, params.ray_count, 1, params.cached_hits, false),
+            cells: scan(buffer::CELL_OFFSETS, &counters::RAY_CELLS, params.cell_capacity),
+            digits: Digit::all(blocks, self.digits()),
+            rounds: WalkRound::all(blocks, tables, table, params.count, false, |walks| {
+                self.rounds.of(walks, 1, params.cached).collect()
+            }),
         }
     }
 
-    pub fn record_counts(
-        &self,
-        recorder: &mut Recorder<'_>,
-        shape: &Shape,
-        blocks: &RayUniforms,
-        sorted: KeyValueBuffers,
-    ) {
-        let params = &shape.params;
-        if params.ray_count == 0 {
-            if self.is_cast && self.mode == RayMode::All {
+    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &RayUniforms, sorted: KeyValueBuffers) {
+        if self.params.count == 0 {
+            if self.mode == RayMode::All {
                 recorder.clear_words(buffer::OFFSETS, 0, 1);
             }
-            if self.cells {
+            if self.lists_cells {
                 recorder.clear_words(buffer::CELL_OFFSETS, 0, 1);
             }
             return;
         }
-        if params.sorts_rays() {
-            record_sort(recorder, shape, blocks);
+        if self.is_sorted {
+            self.record_sort(recorder, blocks);
         }
-        if self.all_hits(params) {
+        if self.lists_hits() {
             recorder.rounds("ray_count", &blocks.rounds, |stage, round| {
-                stage.run(
-                    RAY_COUNT.sweeping(sweeps(params)),
-                    round.walks + 1,
-                    &binds(params, blocks, round, sorted),
-                );
+                let binds = self.binds(blocks, round, sorted);
+                stage.run(RAY_COUNT.sweeping(self.sweeps()), round.walks + 1, &binds);
             });
             recorder.stage("ray_scan", |stage| blocks.hits.record(stage));
         }
-        if self.cells {
+        if self.lists_cells {
             recorder.stage("ray_cells_count", |stage| {
                 for round in blocks.rounds.iter().filter(|round| round.is_first) {
-                    stage.run(
-                        RAY_CELLS_COUNT.sweeping(sweeps(params)),
-                        params.ray_count + 1,
-                        &binds(params, blocks, round, sorted),
-                    );
+                    let binds = self.binds(blocks, round, sorted);
+                    stage.run(RAY_CELLS_COUNT.sweeping(self.sweeps()), round.walks + 1, &binds);
                 }
                 blocks.cells.record(stage);
             });
@@ -369,71 +387,67 @@ impl RayPlan {
     }
 
     /// `first`: true on the first page. Other pages skip modes with one result per ray.
-    pub fn record_emit(
-        &self,
-        recorder: &mut Recorder<'_>,
-        shape: &Shape,
-        blocks: &RayUniforms,
-        sorted: KeyValueBuffers,
-        first: bool,
-    ) {
-        let params = &shape.params;
+    pub fn record_emit(&self, recorder: &mut Recorder<'_>, blocks: &RayUniforms, sorted: KeyValueBuffers, first: bool) {
         let mut walk = |name, pass: &'static Pass| {
             recorder.rounds(name, &blocks.rounds, |stage, round| {
-                stage.run(
-                    pass.sweeping(sweeps(params)),
-                    round.walks,
-                    &binds(params, blocks, round, sorted),
-                );
+                let binds = self.binds(blocks, round, sorted);
+                stage.run(pass.sweeping(self.sweeps()), round.walks, &binds);
             });
         };
         match self.mode {
-            _ if params.ray_count == 0 => {}
+            _ if self.params.count == 0 => return,
             RayMode::Closest | RayMode::Any if !first => {}
             RayMode::Closest => walk("ray_closest", &RAY_CLOSEST),
             RayMode::Any => walk("ray_any", &RAY_ANY),
             RayMode::All => walk("ray_emit", &RAY_EMIT),
         }
-        if self.has_cells(params) {
+        if self.lists_cells {
             walk("ray_cells_emit", &RAY_CELLS_EMIT);
         }
     }
+
+    fn record_sort(&self, recorder: &mut Recorder<'_>, blocks: &RayUniforms) {
+        let sort = Sort {
+            strategy: self.sort,
+            ping_pong: PING_PONG,
+            grid: buffer::GRID,
+            counts_first: true,
+        };
+        let unsorted = PING_PONG.unsorted();
+        sort::clear_counts(recorder, &blocks.digits);
+        recorder.stage("ray_sort", |stage| {
+            let [keys, values] = unsorted.binds();
+            let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];
+            if self.are_most_static {
+                binds.push(table::buffer::GRID.is(statics::buffer::GRID));
+            }
+            stage.run(&RAY_KEYS, self.params.count, &binds);
+            sort.record(stage, &blocks.digits, unsorted);
+        });
+    }
+
+    /// Bindings of a round. The first binding of each name applies.
+    fn binds(&self, blocks: &RayUniforms, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
+        // Replaces the entries' values, which only the uniform scheme reads. It does not sort rays.
+        let sorted_rays = PING_PONG.after(blocks.digits.len()).values;
+        let order = self.is_sorted.then(|| VALUES.is(sorted_rays));
+        order.into_iter().chain(round.binds(self.is_uniform, sorted)).collect()
+    }
 }
 
-fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayUniforms) {
-    let params = &shape.params;
-    let sort = Sort {
-        strategy: shape.sort,
-        ping_pong: PING_PONG,
-        grid: buffer::GRID,
-        counts_first: true,
-    };
-    let unsorted = PING_PONG.unsorted();
-    sort::clear_counts(recorder, &blocks.digits);
-    recorder.stage("ray_sort", |stage| {
-        let [keys, values] = unsorted.binds();
-        let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];
-        // Keys are cells of the table with more objects.
-        if params.static_count > params.object_count {
-            binds.push(table::buffer::GRID.is(statics::buffer::GRID));
-        }
-        stage.run(&RAY_KEYS, params.ray_count, &binds);
-        sort.record(stage, &blocks.digits, unsorted);
-    });
-}
-
-/// Bindings of a round. The first binding of each name applies.
-fn binds(params: &Params, blocks: &RayUniforms, round: &WalkRound, sorted: KeyValueBuffers) -> Vec<Binds> {
-    // Replaces the entries' values, which only the uniform scheme reads. It does not sort rays.
-    let order = params
-        .sorts_rays()
-        .then(|| VALUES.is(PING_PONG.after(blocks.digits.len()).values));
-    order.into_iter().chain(round.binds(params, sorted)).collect()
-}
-
-pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
-    let key_bits = if shape.params.sorts_rays() { KEY_BITS } else { 0 };
-    sort_digits(shape.sort, shape.params.ray_count, key_bits)
+/// Hits to cache per ray.
+fn cached_hits(basis: &Basis<'_>, rays: u32) -> u32 {
+    let lists = u64::from(rays.max(1));
+    let hit_bytes = size_of::<RayHit>() as u64;
+    // Bytes before the cache in its buffer: an offset and a carried word per ray.
+    let beside = hit_bytes * lists + 4;
+    let most = basis.binding_limit.saturating_sub(beside).min(CACHED_HITS_BYTES) / (hit_bytes * lists);
+    let pays = u64::from(basis.demand.cached_hits.unwrap_or(FIRST_CACHED_HITS));
+    if rays > 0 && most >= MIN_CACHED_HITS {
+        pays.min(most) as u32
+    } else {
+        0
+    }
 }
 
 /// Hits per ray worth caching: nearly all hits of most rays, or 0 if the mean exceeds the maximum.

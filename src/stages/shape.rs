@@ -1,8 +1,9 @@
-use crate::api::descriptor::{Growth, SortStrategy};
+//! What the plans of all stages depend on, besides their input.
+
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth, MAX_ROUNDS};
 use crate::gpu::buffers::buffers;
 use crate::gpu::recorder::variables;
 use crate::layout::blocks::{MAX_ITERATIONS, Round};
-use crate::layout::grid::Params;
 
 /// Approximate box tests per dispatch: a fraction of a second on weak hardware, below driver watchdogs.
 const DISPATCH_TESTS: u64 = 1 << 32;
@@ -26,75 +27,55 @@ variables! {
     ROUND = "round";
 }
 
-/// Access to a capacity that may shrink if memory is short.
-pub(crate) type CapacityOf = fn(&mut Params) -> &mut u32;
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Shape {
-    pub params: Params,
-    /// Dispatches per walk.
-    pub rounds: u32,
-    pub walk_shrink: u32,
-    pub sort: SortStrategy,
+/// Descriptor, device, and the demand of earlier steps.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis<'d> {
+    pub descriptor: &'d BroadPhaseDescriptor<'d>,
+    pub demand: &'d Demand,
+    pub binding_limit: u64,
+    pub is_hardware: bool,
 }
 
-impl Shape {
-    /// Box tests per walk and round. A test takes up to `iterations` loop iterations.
-    pub fn round_tests(&self, walks: u32, iterations: u32) -> u32 {
-        let most = (MAX_ITERATIONS as u64 / u64::from(iterations)).min(MAX_ROUND_TESTS);
-        let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
-            .max(MIN_ROUND_TESTS)
-            .min(most) as u32;
-        (tests / self.shrink_divisor()).max(1)
-    }
+/// Demand for growable outputs, in rows unless noted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Demand {
+    pub entries: u32,
+    pub static_entries: u32,
+    pub pairs: u32,
+    pub hits: u32,
+    pub ray_cells: u32,
+    pub results: u32,
+    pub rounds: u32,
+    /// Words of test bits per entry.
+    pub bit_words: u32,
+    /// Words of chunks of partners per entry.
+    pub chunk_words: u32,
+    /// Hits worth caching per ray, if measured.
+    pub cached_hits: Option<u32>,
+    pub walk_shrink: u32,
+    pub is_crowded: Option<bool>,
+}
 
-    fn shrink_divisor(&self) -> u32 {
-        SHRINK_FACTOR.saturating_pow(self.walk_shrink)
-    }
+/// Rounds of each walk. With `shrink`, they are shorter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rounds {
+    pub count: u32,
+    pub shrink: u32,
+}
 
-    /// Rounds of `walks` walks. A test takes up to `iterations` loop iterations; a walk caches up to `kept` results.
-    pub fn rounds_of(&self, walks: u32, iterations: u32, kept: u32) -> impl Iterator<Item = Round> {
-        let tests = self.round_tests(walks, iterations);
-        let iterations = MAX_ITERATIONS as u32 / self.shrink_divisor();
-        let rounds = self.rounds;
-        (0..rounds).map(move |round| Round {
-            // If the product saturates, no walk has tests left.
-            first: round.saturating_mul(tests),
-            tests,
-            is_last: u32::from(round + 1 == rounds),
-            iterations,
-            canary_iterations: kept + WRITING_ITERATIONS,
-            continues: 0,
-            is_continued: 0,
-        })
-    }
-
-    /// Rows that walks carry to the next round: `rows` per walk.
-    pub fn carry_words(&self, walks: u64, rows: u64) -> u64 {
-        if self.rounds > 1 { walks * rows } else { 0 }
-    }
-
-    /// Rows that walks carry to the next round or to the static table: one per walk.
-    pub fn carry_table_words(&self, walks: u64) -> u64 {
-        if self.params.has_statics() {
-            walks
-        } else {
-            self.carry_words(walks, 1)
+impl Basis<'_> {
+    pub fn rounds(&self) -> Rounds {
+        let first = self.descriptor.outputs.capacities.rounds.unwrap_or(1);
+        Rounds {
+            count: first.max(self.demand.rounds).min(MAX_ROUNDS),
+            shrink: self.demand.walk_shrink,
         }
     }
-}
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Room {
-    pub growth: Growth,
-    pub binding_limit: u64,
-}
-
-impl Room {
     /// Rows of an output. `fixed` is the descriptor's capacity, `wanted` the demand of earlier steps.
-    pub fn rows(self, fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize) -> u32 {
+    pub fn rows(&self, fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize) -> u32 {
         let default = u32::try_from(default).unwrap_or(u32::MAX);
-        let rows = match (fixed, self.growth) {
+        let rows = match (fixed, self.descriptor.outputs.growth) {
             (Some(fixed), Growth::Fixed) => return fixed,
             (Some(first), Growth::Grow) => first.max(wanted),
             (None, _) => default.max(wanted),
@@ -102,6 +83,48 @@ impl Room {
         // An offset may equal the number of rows, but not `u32::MAX`.
         rows.min(u32::try_from(self.binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
             .min(u32::MAX - 1)
+    }
+}
+
+impl Rounds {
+    /// Box tests per walk and round. A test takes up to `iterations` loop iterations.
+    pub fn tests(self, walks: u32, iterations: u32) -> u32 {
+        let most = (MAX_ITERATIONS as u64 / u64::from(iterations)).min(MAX_ROUND_TESTS);
+        let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
+            .max(MIN_ROUND_TESTS)
+            .min(most) as u32;
+        (tests / self.divisor()).max(1)
+    }
+
+    fn divisor(self) -> u32 {
+        SHRINK_FACTOR.saturating_pow(self.shrink)
+    }
+
+    /// Rounds of `walks` walks. A test takes up to `iterations` loop iterations; a walk caches up to `kept` results.
+    pub fn of(self, walks: u32, iterations: u32, kept: u32) -> impl Iterator<Item = Round> {
+        let tests = self.tests(walks, iterations);
+        let iterations = MAX_ITERATIONS as u32 / self.divisor();
+        (0..self.count).map(move |round| Round {
+            // If the product saturates, no walk has tests left.
+            first: round.saturating_mul(tests),
+            tests,
+            is_last: u32::from(round + 1 == self.count),
+            iterations,
+            canary_iterations: kept + WRITING_ITERATIONS,
+            continues: 0,
+            is_continued: 0,
+            walks,
+        })
+    }
+
+    /// Rows that walks carry to the next round: `rows` per walk.
+    pub fn carry_words(self, walks: u64, rows: u64) -> u64 {
+        if self.count > 1 { walks * rows } else { 0 }
+    }
+
+    /// Rows that walks carry to the next round or to the static table: one per walk.
+    pub fn carry_table_words(self, walks: u64, has_statics: bool) -> u64 {
+        if has_statics { walks } else { self.carry_words(walks, 1) }
     }
 }
 

@@ -1,8 +1,7 @@
-use super::shape::Shape;
 use super::shape::variable::ROUND;
 use super::sort::KeyValueBuffers;
-use super::table::statics;
-use crate::gpu::recorder::{Binds, PARAMS};
+use super::table::{PARAMS, statics};
+use crate::gpu::recorder::Binds;
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::Round;
 use crate::layout::grid::Params;
@@ -15,6 +14,13 @@ pub(crate) enum TableOf {
 
 /// Maximum walks per ray or query: self-queries with static objects need three.
 pub(crate) const MAX_WALKS: usize = 3;
+
+/// Blocks of the moving and the static table.
+#[derive(Clone, Copy)]
+pub(crate) struct TableBlocks {
+    pub moving: Block,
+    pub statics: Option<Block>,
+}
 
 pub(crate) struct WalkRound {
     params: Block,
@@ -29,31 +35,25 @@ impl WalkRound {
     /// Rounds through the moving, then the static table. In a self-query, static objects walk only the moving table.
     pub fn all(
         blocks: &mut Blocks,
-        shape: &Shape,
+        tables: TableBlocks,
+        own: &Params,
         count: u32,
-        test_iterations: u32,
-        kept: u32,
         is_self_query: bool,
+        rounds: impl Fn(u32) -> Vec<Round>,
     ) -> Vec<Self> {
-        let own = shape.params;
-        let static_walks = Params {
-            querier_count: own.static_count,
-            ..own
-        };
-        let (has_statics, moving, statics) = (own.has_statics(), TableOf::Moving, TableOf::Static);
+        let (moving, statics) = (TableOf::Moving, TableOf::Static);
         let by_moving = if is_self_query { own.object_count } else { count };
-        let mut walks = vec![(own, moving, moving, by_moving, [false, has_statics])];
-        if has_statics {
-            walks.push((own.of_statics(), statics, moving, by_moving, [true, false]));
+        let has_statics = tables.statics.is_some();
+        let mut walks = vec![(tables.moving, moving, moving, by_moving, [false, has_statics])];
+        if let Some(block) = tables.statics {
+            walks.push((block, statics, moving, by_moving, [true, false]));
             if is_self_query {
-                walks.push((static_walks, moving, statics, own.static_count, [false, false]));
+                walks.push((tables.moving, moving, statics, own.static_count, [false, false]));
             }
         }
         let mut all = Vec::new();
         for (params, table, queried_by, walks, [continues, is_continued]) in walks {
-            let params = blocks.push(&params);
-            let rounds = shape.rounds_of(walks, test_iterations, kept).enumerate();
-            all.extend(rounds.map(|(index, round)| Self {
+            all.extend(rounds(walks).into_iter().enumerate().map(|(index, round)| Self {
                 params,
                 round: blocks.push(&Round {
                     continues: continues.into(),
@@ -69,11 +69,11 @@ impl WalkRound {
         all
     }
 
-    pub fn binds(&self, params: &Params, sorted: KeyValueBuffers) -> Vec<Binds> {
+    pub fn binds(&self, is_uniform: bool, sorted: KeyValueBuffers) -> Vec<Binds> {
         let mut binds = vec![PARAMS.is_block(self.params), ROUND.is_block(self.round)];
         match self.table {
             TableOf::Moving => binds.extend(sorted.binds()),
-            TableOf::Static => binds.extend(statics::binds(params)),
+            TableOf::Static => binds.extend(statics::binds(is_uniform)),
         }
         binds
     }

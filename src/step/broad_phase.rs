@@ -1,60 +1,43 @@
 use std::sync::Arc;
 
-use super::counter_readback::CounterReadback;
-use super::demand::DemandTracker;
-use super::output::{StepOutput, Table, table_kind};
+use super::answers::QueryEngine;
+use super::growth::Growth;
+use super::output::StepOutput;
 use super::pair_filter;
+use super::pair_finder::PairFinder;
 use super::plan;
-use super::recorded::{QuerySource, Recorded};
+use super::results::Results;
+use super::table::TableEngine;
 use super::walk_shrink::WalkShrink;
-use super::warnings::Warnings;
-use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, SortStrategy, Uses};
+use crate::api::descriptor::{self, BroadPhaseDescriptor, SortStrategy, Uses};
 use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
 use crate::gpu::adapter::is_surely_hardware;
-use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::device_context::{DeviceContext, is_lost};
 use crate::gpu::link::Replacement;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
-use crate::gpu::recorder;
-use crate::gpu::scope::{DeviceErrors, Scopes};
+use crate::gpu::scope::Scopes;
+use crate::gpu::session::Session;
 use crate::gpu::shader::{Pass, Variant};
-use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
 use crate::layout::grid;
 use crate::shared::bounds::binding_limit;
-use crate::shared::recording::Recording;
-use crate::stages::shape::COUNTERS;
-use crate::stages::table::statics::{self, StaticTable};
-use crate::stages::walks::TableOf;
 use crate::stages::{input, order, pairs, queries, rays, scan, sort, table};
 
 /// A broad phase on your own device. Records compute passes into your command encoders.
 pub struct GpuBroadPhase {
-    pub(super) label: String,
+    pub(super) session: Session,
     pub(super) descriptor: BroadPhaseDescriptor<'static>,
-    pub(super) pipelines: Arc<Pipelines>,
-    pub(super) buffers: Buffers,
-    pub(super) bindings: Bindings,
-    pub(super) readings: Staging,
-    pub(super) uploads: Staging,
-    pub(super) timing: Option<Timing>,
-    pub(super) demand: DemandTracker,
-    pub(super) context: Arc<DeviceContext>,
-    /// The current recording.
-    pub(super) recording: Recording,
-    pub(super) errors: DeviceErrors,
-    pub(super) counter_readback: CounterReadback,
-    pub(super) warnings: Warnings,
-    pub(super) recorded: Option<Recorded>,
-    pub(super) statics: Option<StaticTable>,
-    pub(super) query_source: Option<Arc<QuerySource>>,
-    /// True if a long recording may be submitted in parts, each with its own encoder.
-    pub(super) splits_submissions: bool,
+    pub(super) table: TableEngine,
+    pub(super) statics: TableEngine,
+    pub(super) pairs: PairFinder,
+    pub(super) queries: QueryEngine,
+    pub(super) growth: Growth,
+    pub(super) results: Results,
 }
 
 impl GpuBroadPhase {
@@ -180,41 +163,16 @@ impl GpuBroadPhase {
             return Err(CreateError::Device(error));
         }
         let context = Arc::new(DeviceContext::new(device, queue));
-        Ok(Self::over(context, pipelines, timing, errors, label, descriptor))
-    }
-
-    pub(super) fn over(
-        context: Arc<DeviceContext>,
-        pipelines: Arc<Pipelines>,
-        timing: Option<Timing>,
-        errors: DeviceErrors,
-        label: &str,
-        descriptor: &BroadPhaseDescriptor<'_>,
-    ) -> Self {
-        Self {
-            counter_readback: CounterReadback::default(),
-            warnings: Warnings::default(),
-            context,
-            recording: Recording::begin().0,
-            pipelines,
-            buffers: Buffers::new(label),
-            bindings: Bindings::default(),
-            readings: Staging::readings(),
-            uploads: Staging::uploads(),
-            timing,
-            demand: DemandTracker::default(),
-            errors,
-            recorded: None,
-            statics: None,
-            query_source: None,
-            splits_submissions: false,
-            label: label.to_owned(),
-            descriptor: BroadPhaseDescriptor {
-                label: None,
-                pair_filter: descriptor.pair_filter.map(pair_filter::interned),
-                ..*descriptor
-            },
-        }
+        Ok(Self {
+            table: TableEngine::new(label),
+            statics: TableEngine::new(&format!("{label}/static")),
+            pairs: PairFinder::new(label),
+            queries: QueryEngine::new(label),
+            growth: Growth::default(),
+            results: Results::default(),
+            session: Session::new(context, pipelines, timing, errors, label),
+            descriptor: kept(descriptor),
+        })
     }
 
     /// Prepares the pipelines that steps with `uses` may need, such as those of occasional inputs and crowded scenes.
@@ -228,7 +186,8 @@ impl GpuBroadPhase {
     /// # }
     /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
-        Preparation::new(&self.context, &self.pipelines, variants(&self.descriptor, Some(uses)))
+        let Session { context, pipelines, .. } = &self.session;
+        Preparation::new(context, pipelines, variants(&self.descriptor, Some(uses)))
     }
 
     /// Replaces the descriptor. Only pipelines that differ are created again.
@@ -255,43 +214,40 @@ impl GpuBroadPhase {
     /// # Errors
     /// As [`new`](Self::new). The descriptor is then unchanged.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
-        let context = Arc::clone(&self.context);
+        let context = Arc::clone(&self.session.context);
         let device = context.device();
         descriptor::validate(descriptor)?;
         let descriptor = BroadPhaseDescriptor {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
         };
-        plan::check_smallest_step(&descriptor, binding_limit(&device.limits()))?;
+        plan::check_smallest_step(&descriptor, context.binding_limit())?;
         let constants_after = constants(&descriptor, device);
         let replacement_after = replacement(&descriptor);
+        let session = &mut self.session;
         let is_alike = constants_after == constants(&self.descriptor, device)
-            && replacement_after.as_ref() == self.pipelines.replacement();
+            && replacement_after.as_ref() == session.pipelines.replacement();
         let pipelines = if is_alike {
-            Arc::clone(&self.pipelines)
+            Arc::clone(&session.pipelines)
         } else {
             if let Some(text) = descriptor.pair_filter {
-                pair_filter::check(device, &self.label, text).map_err(DescriptorError::from)?;
+                pair_filter::check(device, &session.label, text).map_err(DescriptorError::from)?;
             }
-            let pipelines = self
+            let others = session
                 .pipelines
                 .with_others(passes(), &constants_after, replacement_after);
-            Arc::new(pipelines)
+            Arc::new(others)
         };
         Preparation::new(&context, &pipelines, variants(&descriptor, None)).run()?;
-        self.pipelines = pipelines;
+        session.pipelines = pipelines;
         if descriptor.outputs.timestamps != self.descriptor.outputs.timestamps {
-            self.timing = Timing::new(device, &self.label, descriptor.outputs.timestamps);
+            session.timing = Timing::new(device, &session.label, descriptor.outputs.timestamps);
         }
         // Bind groups belong to the old pipelines.
-        self.bindings.clear();
-        self.recorded = None;
-        self.statics = None;
-        self.descriptor = BroadPhaseDescriptor {
-            label: None,
-            pair_filter: descriptor.pair_filter.map(pair_filter::interned),
-            ..descriptor
-        };
+        session.bindings.clear();
+        (self.pairs.found, self.queries.last) = (None, None);
+        self.statics.clear();
+        self.descriptor = kept(&descriptor);
         Ok(())
     }
 
@@ -300,7 +256,7 @@ impl GpuBroadPhase {
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
         let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
-        let unused = needed.filter(|variant| !self.bindings.has(variant.key()));
+        let unused = needed.filter(|variant| !self.session.bindings.has(variant.key()));
         unused.map(|variant| variant.pass.name).collect()
     }
 
@@ -320,11 +276,9 @@ impl GpuBroadPhase {
     /// If `encoder` is of another device, finishing it fails.
     pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
-            this.record_counts(encoder, input)?;
-            this.record_outputs(encoder, true);
-            Ok(())
+            this.record_step(encoder, input, true)?;
+            this.read_counters(encoder)
         })?;
-        self.record_counter_read_back(encoder)?;
         self.output()
     }
 
@@ -343,11 +297,9 @@ impl GpuBroadPhase {
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
-            this.record_query_counts(encoder, &input, true)?;
-            this.record_outputs(encoder, true);
-            Ok(())
+            this.record_query(encoder, &input, true)?;
+            this.read_counters(encoder)
         })?;
-        self.record_counter_read_back(encoder)?;
         self.output()
     }
 
@@ -370,7 +322,7 @@ impl GpuBroadPhase {
     /// Marks the device as lost, so that later calls fail. Call it on your device-lost callback. Read-backs detect it
     /// by themselves. A new device needs a new broad phase.
     pub fn mark_lost(&mut self) {
-        self.context.mark_lost();
+        self.session.context.mark_lost();
     }
 
     /// Frees all memory and discards the last step with its unread results. Outputs restart at the capacity that the
@@ -379,21 +331,19 @@ impl GpuBroadPhase {
     pub fn trim(&mut self) {
         self.forget();
         if self.grows() {
-            self.demand.return_to_last();
+            self.growth.return_to_last();
         }
     }
 
     /// Drops all buffers and results. Invalid buffers cannot be recognized.
     pub(crate) fn forget(&mut self) {
-        self.buffers.clear();
-        self.bindings.clear();
-        self.readings.clear();
-        self.uploads.clear();
-        self.counter_readback = CounterReadback::default();
-        self.statics = None;
-        self.recorded = None;
-        self.demand.forget();
-        self.query_source = None;
+        self.session.clear();
+        self.table.clear();
+        self.statics.clear();
+        self.pairs.clear();
+        self.queries.clear();
+        self.results.clear();
+        self.growth.forget();
     }
 
     /// Bytes of device memory by purpose.
@@ -404,20 +354,20 @@ impl GpuBroadPhase {
     /// Staging memory of uploads and read-backs is not included. It is freed after eight steps without use, except for
     /// a few spare buffers per size.
     pub fn memory(&self) -> MemoryUse {
-        let of_statics = self.statics.iter().flat_map(|table| table.buffers.sizes());
-        MemoryUse::of(self.buffers.sizes().chain(of_statics))
+        let own = self.own_buffers().into_iter().chain([&self.session.blocks]);
+        MemoryUse::of(own.flat_map(Buffers::sizes))
     }
 
     /// Number of dispatches recorded, for `broadphase bench`.
     #[doc(hidden)]
     pub fn dispatches(&self) -> u32 {
-        self.pipelines.dispatches()
+        self.session.pipelines.dispatches()
     }
 
     /// Number of pipelines created, for the command line.
     #[doc(hidden)]
     pub fn pipelines_made(&self) -> usize {
-        self.pipelines.made()
+        self.session.pipelines.made()
     }
 
     /// The descriptor in use, without the label. Its [`pair_filter`](BroadPhaseDescriptor::pair_filter) is a copy that
@@ -427,77 +377,41 @@ impl GpuBroadPhase {
     }
 
     pub(crate) fn context(&self) -> &Arc<DeviceContext> {
-        &self.context
+        &self.session.context
     }
 
+    /// True if the last recording was a step that finds pairs.
     pub(crate) fn emits_pairs(&self) -> bool {
-        self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
+        let (found, last) = (self.pairs.found.as_ref(), self.queries.last.as_ref());
+        found
+            .zip(last)
+            .is_some_and(|(found, last)| found.counts.is_same(&last.counts))
     }
 
     /// Returns `true` if the last recording's walks were as short as possible.
     pub(crate) fn is_cut_smallest(&self) -> bool {
-        self.recorded
-            .as_ref()
-            .is_some_and(|recorded| WalkShrink::is_at_its_end(recorded.plan.shape.walk_shrink))
-    }
-
-    pub(crate) fn rounds(&self) -> u32 {
-        plan::rounds(&self.descriptor, self.demand.hint())
+        let last = self.queries.last.as_ref();
+        last.is_some_and(|last| WalkShrink::is_at_its_end(last.plan.rounds.shrink))
     }
 
     pub(crate) fn grows(&self) -> bool {
-        self.descriptor.outputs.growth == Growth::Grow
+        self.descriptor.headroom().is_some()
     }
 
     pub(super) fn output(&self) -> Result<StepOutput, StepError> {
-        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        let plan = &recorded.plan;
-        let params = &plan.shape.params;
-        Ok(StepOutput {
-            counters: self.buffers.get(COUNTERS).clone(),
-            pairs: plan.pairs.output(params, &self.buffers),
-            rays: plan.rays.output(params, &self.buffers),
-            queries: plan.queries.output(params, &self.buffers),
-            recording: recorded.answers.clone().reading(recorded.pairs.as_ref()),
-            query_source: self.query_source()?,
-            table: self.table(recorded, TableOf::Moving),
-            static_table: params.has_statics().then(|| self.table(recorded, TableOf::Static)),
-        })
+        let last = self.queries.last.as_ref().ok_or(StepError::NoStep)?;
+        let pairs = self.pairs.found.as_ref().map(|found| &found.recording);
+        self.queries
+            .output(self.pairs.output(), last.recording.clone().reading(pairs))
     }
+}
 
-    fn table(&self, recorded: &Recorded, of: TableOf) -> Table {
-        use statics::buffer as fixed;
-        use table::buffer as moving;
-
-        let own = recorded.plan.shape.params;
-        let [block, static_block] = &recorded.blocks;
-        let (params, block, buffers) = match of {
-            TableOf::Moving => {
-                let buffers = [moving::GRID, moving::RECORDS, moving::STARTS, recorded.sorted.values];
-                (own, block, buffers)
-            }
-            TableOf::Static => {
-                let buffers = [fixed::GRID, fixed::RECORDS, fixed::STARTS, fixed::VALUES];
-                (own.of_statics(), static_block, buffers)
-            }
-        };
-        let part_of = |id| recorder::resolve(&recorded.inputs, &self.buffers, id);
-        let [grid, records, starts, values] = buffers;
-        let [grid, records, starts] = [grid, records, starts].map(part_of);
-        // Except in the uniform scheme, static records are in entry order and need no entries.
-        let has_entries = of == TableOf::Moving || own.is_uniform();
-        Table {
-            starts: starts.buffer.clone(),
-            records: records.buffer.clone(),
-            grid: grid.buffer.clone(),
-            entries: has_entries.then(|| part_of(values).buffer.clone()),
-            kind: table_kind(&self.descriptor),
-            params,
-            block: block.clone(),
-            objects: part_of(moving::OBJECTS).into(),
-            context: Arc::clone(&self.context),
-            recording: recorded.table.clone(),
-        }
+/// The descriptor as stored.
+fn kept(descriptor: &BroadPhaseDescriptor<'_>) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        label: None,
+        pair_filter: descriptor.pair_filter.map(pair_filter::interned),
+        ..*descriptor
     }
 }
 
@@ -515,7 +429,7 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
     stages.into_iter().flatten().copied()
 }
 
-fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Variant<'static>> {
+pub(super) fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Variant<'static>> {
     passes().flat_map(|pass| pass.needed(descriptor, uses)).collect()
 }
 

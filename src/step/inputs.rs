@@ -1,28 +1,36 @@
-use super::plan::Plan;
+use super::plan::AnswerPlan;
 use crate::api::counters::word;
 use crate::api::error::InputError;
 use crate::api::input::{self, Placement, Queries, Rays, Source};
 use crate::api::scene::{DeviceCount, QueryInput, Scene, check_device_count};
 use crate::gpu::buffers::{self, BufferId, Buffers};
 use crate::gpu::recorder::Input;
-use crate::gpu::staging::Staging;
+use crate::gpu::session::Session;
 use crate::stages::{queries, rays};
 
 pub(crate) struct Placer<'p> {
-    pub device: &'p wgpu::Device,
-    pub encoder: &'p mut wgpu::CommandEncoder,
-    pub uploads: &'p Staging,
-    pub buffers: &'p Buffers,
-    pub label: &'p str,
+    session: &'p Session,
+    encoder: &'p mut wgpu::CommandEncoder,
+    buffers: &'p Buffers,
     pub placed: Vec<Input>,
 }
 
-impl Placer<'_> {
+impl<'p> Placer<'p> {
+    pub fn new(session: &'p Session, encoder: &'p mut wgpu::CommandEncoder, buffers: &'p Buffers) -> Self {
+        Self {
+            session,
+            encoder,
+            buffers,
+            placed: Vec::new(),
+        }
+    }
+
     /// Binds the caller's buffer, or uploads host data to the broad phase's buffer `id`.
     pub fn place<T: bytemuck::Pod>(&mut self, id: BufferId, source: Source<'_, T>) {
+        let device = self.session.context.device();
         let placed = match source {
             Source::Device { buffer, count: 1.., .. } => {
-                let alignment = self.device.limits().min_storage_buffer_offset_alignment;
+                let alignment = device.limits().min_storage_buffer_offset_alignment;
                 let Placement { offset, bytes, .. } = source.placement(alignment);
                 Input {
                     variable: id.into(),
@@ -35,7 +43,8 @@ impl Placer<'_> {
                 let own = self.buffers.get(id);
                 if let Source::Host(elements) = source {
                     let bytes = bytemuck::cast_slice(elements);
-                    self.uploads.upload(self.device, self.encoder, self.label, bytes, own);
+                    let (uploads, label) = (&self.session.uploads, &self.session.label);
+                    uploads.upload(device, self.encoder, label, bytes, own);
                 }
                 // Binds the whole buffer, so bind groups stay valid if the input length changes.
                 Input::whole(id, own)
@@ -53,24 +62,21 @@ impl Placer<'_> {
         }));
     }
 
-    pub fn place_queries(&mut self, queries: &QueryInput<'_>, plan: &Plan) {
-        let params = &plan.shape.params;
-        if params.ray_count > 0 {
-            match queries.rays {
-                Rays::None => {}
-                Rays::Plain(source) => self.place(plan.rays.source(), source),
-                Rays::Swept(source) => self.place(plan.rays.source(), source),
-            }
+    pub fn place_queries(&mut self, queries: &QueryInput<'_>, plan: &AnswerPlan) {
+        let rays = plan.rays.filter(|rays| rays.params.count > 0);
+        match (queries.rays, rays) {
+            (Rays::Plain(source), Some(rays)) => self.place(rays.source(), source),
+            (Rays::Swept(source), Some(rays)) => self.place(rays.source(), source),
+            _ => {}
         }
         self.place_count(rays::buffer::LIMITS, queries.ray_count);
         self.place_count(queries::buffer::LIMITS, queries.query_count);
-        match queries.queries {
-            _ if params.query_count == 0 => {}
-            Queries::None => {}
-            Queries::Boxes(source) => self.place(plan.queries.source(), source),
-            Queries::General(source) => self.place(plan.queries.source(), source),
+        let own = plan.queries.filter(|queries| queries.params.count > 0);
+        match (queries.queries, own) {
+            (Queries::Boxes(source), Some(own)) => self.place(own.source(), source),
+            (Queries::General(source), Some(own)) => self.place(own.source(), source),
             // Self-queries read records instead of an input.
-            Queries::Objects(_) => {}
+            _ => {}
         }
     }
 }
@@ -137,8 +143,10 @@ fn written<'b>(count: Option<DeviceCount<'b>>, counters: Option<&wgpu::Buffer>) 
     (!is_left).then_some(buffer)
 }
 
-pub(crate) fn caller_owned(queries: &QueryInput<'_>, plan: &Plan) -> Vec<BufferId> {
-    let rays = queries.rays.is_caller_owned().then_some(plan.rays.source());
-    let queries = queries.queries.is_caller_owned().then_some(plan.queries.source());
-    rays.into_iter().chain(queries).collect()
+/// Buffers that the caller's own take the place of.
+pub(crate) fn query_sources(queries: &QueryInput<'_>, plan: &AnswerPlan) -> Vec<BufferId> {
+    let rays = plan.rays.filter(|_| queries.rays.is_caller_owned());
+    let own = plan.queries.filter(|_| queries.queries.is_caller_owned());
+    let rays = rays.map(|rays| rays.source());
+    rays.into_iter().chain(own.map(|own| own.source())).collect()
 }

@@ -1,15 +1,15 @@
 use std::sync::Arc;
 
-use super::recorded::QuerySource;
+use super::table::TableView;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::output::{PairOutput, QueryOutput, RayOutput};
 use crate::gpu::bindings::{Range, RangeRef};
 use crate::gpu::device_context::DeviceContext;
-use crate::gpu::recorder::{PARAMS, Variable};
+use crate::gpu::recorder::Variable;
 use crate::layout::grid::{self, Params};
 use crate::shared::recording::Recording;
 use crate::stages::sort::variable::VALUES;
-use crate::stages::table;
+use crate::stages::table::{self, PARAMS};
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` for your next pass.
 ///
@@ -30,7 +30,7 @@ pub struct StepOutput {
     pub table: Table,
     /// Cell table of the static objects, if any.
     pub static_table: Option<Table>,
-    pub(crate) query_source: Arc<QuerySource>,
+    pub(crate) view: Arc<TableView>,
     pub(crate) recording: Recording,
 }
 

@@ -1,9 +1,11 @@
 use std::sync::Arc;
 
-use super::broad_phase::GpuBroadPhase;
+use super::answers::QueryEngine;
+use super::broad_phase::{GpuBroadPhase, variants};
+use super::growth::Growth;
 use super::output::StepOutput;
-use super::recorded::{LastTable, QuerySource};
-use crate::api::counters::Counters;
+use super::results::{Recorded, Results};
+use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses, validate_outputs};
 use crate::api::error::{DescriptorError, ReadBackError, StepError};
 use crate::api::memory::MemoryUse;
@@ -13,10 +15,9 @@ use crate::api::types::Page;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::readback::Readback;
-use crate::gpu::recorder::Input;
 use crate::gpu::scope::DeviceErrors;
+use crate::gpu::session::Session;
 use crate::gpu::timing::Timing;
-use crate::stages::table::buffer;
 
 /// Rays and queries with their own ray mode and output buffers.
 ///
@@ -45,7 +46,12 @@ use crate::stages::table::buffer;
 /// # }
 /// ```
 pub struct QuerySet {
-    own: GpuBroadPhase,
+    session: Session,
+    /// That of the broad phase, with the set's own outputs.
+    descriptor: BroadPhaseDescriptor<'static>,
+    queries: QueryEngine,
+    growth: Growth,
+    results: Results,
 }
 
 impl GpuBroadPhase {
@@ -55,53 +61,22 @@ impl GpuBroadPhase {
     /// [`DescriptorError`]: an option is out of range.
     pub fn query_set(&self, name: &str, options: &OutputOptions) -> Result<QuerySet, DescriptorError> {
         validate_outputs(options)?;
-        let descriptor = &with_outputs(options, &self.descriptor);
-        let label = format!("{}/{name}", self.label);
-        let timing = Timing::new(self.context.device(), &label, descriptor.outputs.timestamps);
-        let own = Self::over(
-            Arc::clone(&self.context),
-            Arc::clone(&self.pipelines),
-            timing,
-            DeviceErrors::default(),
-            &label,
-            descriptor,
-        );
-        Ok(QuerySet { own })
-    }
-
-    fn sync_with(&mut self, descriptor: &BroadPhaseDescriptor<'static>, pipelines: &Arc<Pipelines>) {
-        self.descriptor = with_outputs(&self.descriptor.outputs, descriptor);
-        if !Arc::ptr_eq(&self.pipelines, pipelines) {
-            self.pipelines = Arc::clone(pipelines);
-            self.bindings.clear();
-        }
-    }
-
-    pub(super) fn query_source(&self) -> Result<Arc<QuerySource>, StepError> {
-        if let Some(source) = &self.query_source {
-            return Ok(Arc::clone(source));
-        }
-        let mut table = self.last_table()?;
-        let LastTable { inputs, sorted, .. } = &mut table;
-        let known = |inputs: &[Input], id| inputs.iter().any(|input: &Input| input.variable == id);
-        for id in [
-            buffer::GRID,
-            buffer::RECORDS,
-            buffer::STARTS,
-            buffer::OBJECTS,
-            sorted.values,
-        ] {
-            if !known(inputs, id.into())
-                && let Some(own) = self.buffers.existing(id)
-            {
-                inputs.push(Input::whole(id, own));
-            }
-        }
-        Ok(Arc::new(QuerySource {
-            table,
-            descriptor: self.descriptor,
-            pipelines: Arc::clone(&self.pipelines),
-        }))
+        let Session {
+            context,
+            pipelines,
+            label,
+            ..
+        } = &self.session;
+        let label = format!("{label}/{name}");
+        let timing = Timing::new(context.device(), &label, options.timestamps);
+        let (context, pipelines) = (Arc::clone(context), Arc::clone(pipelines));
+        Ok(QuerySet {
+            session: Session::new(context, pipelines, timing, DeviceErrors::default(), &label),
+            descriptor: with_outputs(options, &self.descriptor),
+            queries: QueryEngine::new(&label),
+            growth: Growth::default(),
+            results: Results::default(),
+        })
     }
 }
 
@@ -120,19 +95,18 @@ impl QuerySet {
     /// [`DescriptorError`]: an option is out of range; nothing changes.
     pub fn set_options(&mut self, options: &OutputOptions) -> Result<(), DescriptorError> {
         validate_outputs(options)?;
-        let own = &mut self.own;
-        if options.timestamps != own.descriptor.outputs.timestamps {
-            own.timing = Timing::new(own.context.device(), &own.label, options.timestamps);
+        let session = &mut self.session;
+        if options.timestamps != self.descriptor.outputs.timestamps {
+            session.timing = Timing::new(session.context.device(), &session.label, options.timestamps);
         }
-        own.recorded = None;
-        own.query_source = None;
-        own.descriptor.outputs = *options;
+        self.queries.last = None;
+        self.descriptor.outputs = *options;
         Ok(())
     }
 
     /// The options in use.
     pub const fn options(&self) -> &OutputOptions {
-        &self.own.descriptor.outputs
+        &self.descriptor.outputs
     }
 
     /// Records rays and queries against the table of `step`, the last step of a broad phase. Your buffers of that step
@@ -147,23 +121,16 @@ impl QuerySet {
         step: &StepOutput,
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
-        let source = &step.query_source;
-        if source.table.recording.is_dropped() {
-            return Err(StepError::Dropped);
-        }
-        self.own.sync_with(&source.descriptor, &source.pipelines);
-        let table = LastTable {
-            plan: source.table.plan.borrowed(&self.own.descriptor),
-            ..source.table.clone()
-        };
-        self.own.query_source = Some(Arc::clone(source));
-        self.own.guarded(encoder, |own, encoder| {
-            own.record_queries(encoder, table, &input)?;
-            own.record_outputs(encoder, true);
-            Ok(())
+        let view = &step.view;
+        view.recording.check()?;
+        self.sync_with(&view.descriptor, &view.pipelines);
+        self.guarded(encoder, |this, encoder| {
+            let basis = this.growth.basis(&this.session.context, &this.descriptor);
+            this.queries
+                .record(&mut this.session, encoder, &basis, view, &input, (true, true), &[])?;
+            this.record_read_back(encoder, Outputs::default()).map(drop)
         })?;
-        self.own.record_counter_read_back(encoder)?;
-        self.own.output()
+        self.output()
     }
 
     /// Records another page of the last result: see [`GpuBroadPhase::page`].
@@ -171,7 +138,12 @@ impl QuerySet {
     /// # Errors
     /// As [`GpuBroadPhase::page`].
     pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
-        self.own.page(encoder, first)
+        self.guarded(encoder, |this, encoder| {
+            let basis = this.growth.basis(&this.session.context, &this.descriptor);
+            this.queries
+                .record_page(&mut this.session, encoder, &basis, first, false)
+        })?;
+        self.output()
     }
 
     /// Records a copy of the last result to the host: see [`GpuBroadPhase::record_read_back`].
@@ -183,17 +155,20 @@ impl QuerySet {
         encoder: &mut wgpu::CommandEncoder,
         outputs: Outputs,
     ) -> Result<Readback<StepResult>, StepError> {
-        self.own.record_read_back(encoder, outputs)
+        let recorded = self.recorded().ok_or(StepError::NoStep)?;
+        self.results.record_read_back(&self.session, encoder, recorded, outputs)
     }
 
     /// Returns the newest counters on the host: see [`GpuBroadPhase::counters`].
     pub fn counters(&mut self) -> Option<Counters> {
-        self.own.counters()
+        self.poll_counters();
+        self.results.counters
     }
 
     /// Returns stage times: see [`GpuBroadPhase::timings`].
     pub fn timings(&mut self) -> Vec<StageTime> {
-        self.own.timings()
+        self.poll_counters();
+        self.results.timings.clone()
     }
 
     /// Reads the last result and waits for it: see [`GpuBroadPhase::read_back`].
@@ -201,24 +176,92 @@ impl QuerySet {
     /// # Errors
     /// As [`GpuBroadPhase::read_back`].
     pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
-        self.own.read_back().await
+        if self.session.context.is_marked_lost() {
+            return Err(ReadBackError::DeviceLost);
+        }
+        let awaited = self.session.await_errors().await;
+        awaited.inspect_err(|_| self.forget())?;
+        let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
+        let growth = (self.descriptor.headroom(), &mut self.growth);
+        let timeout = self.descriptor.outputs.timeout;
+        self.results.read_back(&self.session, growth, &recorded, timeout).await
     }
 
     /// Prepares the pipelines for `rays`, `swept_rays`, `queries`, `nearest`, `device_counts` and `strided`: see
     /// [`GpuBroadPhase::prepare`]. Call it again after a [descriptor](GpuBroadPhase::set_descriptor) with another
     /// scheme or other filters.
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
-        self.own.sync_with(&broad_phase.descriptor, &broad_phase.pipelines);
-        self.own.prepare(uses)
+        self.sync_with(&broad_phase.descriptor, &broad_phase.session.pipelines);
+        let Session { context, pipelines, .. } = &self.session;
+        Preparation::new(context, pipelines, variants(&self.descriptor, Some(uses)))
     }
 
     /// Bytes of the set's device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
-        self.own.memory()
+        MemoryUse::of(self.queries.buffers.sizes().chain(self.session.blocks.sizes()))
     }
 
     /// Frees all memory: see [`GpuBroadPhase::trim`].
     pub fn trim(&mut self) {
-        self.own.trim();
+        self.forget();
+        if self.descriptor.headroom().is_some() {
+            self.growth.return_to_last();
+        }
+    }
+
+    fn sync_with(&mut self, descriptor: &BroadPhaseDescriptor<'static>, pipelines: &Arc<Pipelines>) {
+        self.descriptor = with_outputs(&self.descriptor.outputs, descriptor);
+        if !Arc::ptr_eq(&self.session.pipelines, pipelines) {
+            self.session.pipelines = Arc::clone(pipelines);
+            self.session.bindings.clear();
+        }
+    }
+
+    /// As for a broad phase.
+    fn guarded<T>(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        record: impl FnOnce(&mut Self, &mut wgpu::CommandEncoder) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        self.poll_counters();
+        let begun = self.session.begin(encoder, 0)?;
+        let recorded = record(self, encoder);
+        let ended = self.session.end(encoder, begun, recorded);
+        if matches!(ended, Err(StepError::Device(_) | StepError::DeviceLost)) {
+            self.forget();
+        }
+        ended
+    }
+
+    fn output(&self) -> Result<StepOutput, StepError> {
+        let last = self.queries.last.as_ref().ok_or(StepError::NoStep)?;
+        self.queries.output(None, last.recording.clone())
+    }
+
+    fn poll_counters(&mut self) {
+        let headroom = self.descriptor.headroom();
+        self.results.poll(&self.session, &mut self.growth, headroom);
+    }
+
+    /// `None` before the first recording.
+    fn recorded(&self) -> Option<Recorded> {
+        let last = self.queries.last.as_ref()?;
+        let [rays, queries] = self.queries.readable();
+        // The broad phase itself reports overflow of pairs.
+        let reports = Status::from_bits(!Status::PAIRS.bits());
+        let facts = last.facts(last.view.held.pairs, reports, false);
+        Some(Recorded::new(
+            &self.session,
+            &self.queries.buffers,
+            [Vec::new(), rays, queries],
+            facts,
+        ))
+    }
+
+    fn forget(&mut self) {
+        self.session.clear();
+        self.queries.clear();
+        self.results.clear();
+        self.growth.forget();
     }
 }

@@ -1,530 +1,437 @@
+//! Records a step, a query or a page of a broad phase.
+
 use std::sync::Arc;
 
+use super::answers::{AnswerUniforms, Answers, table_ranges, write_tables};
 use super::broad_phase::GpuBroadPhase;
-use super::inputs::{Placer, caller_owned, check_own, check_own_queries, check_queries};
-use super::plan::{NOT_OWNED_BY_STATICS, Plan, STEP_COUNTERS, StepSizes, StepUniforms};
-use super::recorded::{LastTable, OF_TABLE, Recorded};
+use super::inputs::{Placer, check_own, check_queries};
+use super::pair_finder::{FoundPairs, FoundUniforms};
+use super::plan::{StepInput, StepPlan};
+use super::table::{Built, STEP_COUNTERS, TableView};
 use crate::api::counters::word;
 use crate::api::error::StepError;
-use crate::api::input::{self, Source};
+use crate::api::input;
 use crate::api::scene::{QueryInput, Scene, Statics, check_device_count};
 use crate::api::types::{Aabb, Page};
-use crate::gpu::adapter::is_surely_hardware;
-use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::{BufferId, Buffers};
-use crate::gpu::group::Group;
-use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS, SubmittedParts};
-use crate::gpu::scope::Scopes;
-use crate::gpu::upload::{Blocks, Uniforms};
+use crate::gpu::recorder::{Binds, Input, find};
+use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::gpu::work_log::{self, Work};
-use crate::layout::query_sizes::QuerySizes;
-use crate::shared::bounds::binding_limit;
-use crate::shared::recording::Recording;
-use crate::stages::pairs;
-use crate::stages::queries;
+use crate::stages::pairs::{self, EXCLUSIONS};
 use crate::stages::shape::COUNTERS;
-use crate::stages::sort::KeyValueBuffers;
-use crate::stages::table::statics::StaticTable;
-use crate::stages::table::{self, statics};
-use crate::stages::walks::MAX_WALKS;
-use crate::stages::{self, rays};
+use crate::stages::table::{self, PAIR_PARAMS, PARAMS, TableUniforms, statics};
+use crate::stages::walks::TableBlocks;
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Timed {
-    Anew,
-    /// Adds to the stage times already begun.
-    On,
-    Not,
+/// Uniform blocks of a step.
+struct StepUniforms {
+    tables: TableBlocks,
+    pair_params: Block,
+    exclusions: Block,
+    table: TableUniforms,
+    /// `None` unless the static table is rebuilt.
+    statics: Option<TableUniforms>,
+    pairs: Option<FoundUniforms>,
+    answers: AnswerUniforms,
 }
 
-struct StaticState {
-    timed: Timed,
-    counters: wgpu::Buffer,
+impl StepPlan {
+    fn write(&self, blocks: &mut Blocks, pairs: Option<&FoundPairs>, rebuilds_statics: bool) -> StepUniforms {
+        let tables = write_tables(blocks, &self.table, self.statics.as_ref());
+        let exclusions = blocks.push(&self.exclusions.map(|exclusions| exclusions.block).unwrap_or_default());
+        let pair_params = blocks.push(&self.pairs.map(|pairs| pairs.params).unwrap_or_default());
+        StepUniforms {
+            tables,
+            pair_params,
+            exclusions,
+            table: self.table.write(blocks),
+            statics: self
+                .statics
+                .filter(|_| rebuilds_statics)
+                .map(|statics| statics.write(blocks)),
+            pairs: pairs.map(|pairs| pairs.write(blocks, tables, self.table.sort)),
+            answers: self.answers.write(blocks, &self.table, tables, exclusions),
+        }
+    }
+}
+
+fn binds(table: Block, pair_params: Block, exclusions: Block) -> Vec<Binds> {
+    vec![
+        PARAMS.is_block(table),
+        PAIR_PARAMS.is_block(pair_params),
+        EXCLUSIONS.is_block(exclusions),
+    ]
 }
 
 impl GpuBroadPhase {
-    /// Runs `record` in a debug group and error scopes. Fails on a lost device.
+    /// Runs `record` in a debug group and error scopes. Fails on a lost device, and drops all buffers if the device
+    /// refuses the recording.
     pub(crate) fn guarded<T>(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         record: impl FnOnce(&mut Self, &mut wgpu::CommandEncoder) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
-        let context = Arc::clone(&self.context);
-        let device = context.device();
-        if self.context.is_marked_lost() {
-            return Err(StepError::DeviceLost);
-        }
         self.poll_counters();
-        // A debug group cannot span several encoders.
-        let is_split = self.splits_submissions && MAX_WALKS * self.rounds() as usize > SUBMISSION_ROUNDS;
-        let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
-        let scopes = Scopes::begin(device);
-        self.bindings.begin();
-        self.readings.begin();
-        self.uploads.begin();
-        let (recording, mark) = Recording::begin();
-        self.recording = recording;
+        let rounds = self.growth.rounds(&self.session.context, &self.descriptor);
+        let begun = self.session.begin(encoder, rounds)?;
         let recorded = record(self, encoder);
-        if let Some(group) = group {
-            group.end(encoder);
+        let ended = self.session.end(encoder, begun, recorded);
+        if matches!(ended, Err(StepError::Device(_) | StepError::DeviceLost)) {
+            self.forget();
         }
-        let recorded = match recorded {
-            Ok(recorded) => recorded,
-            Err(error) => {
-                self.errors = scopes.end().after(std::mem::take(&mut self.errors));
-                return Err(error);
-            }
-        };
-        self.readings.mark_end(device, encoder, mark);
-        self.settle(scopes)?;
-        Ok(recorded)
+        ended
     }
 
-    /// Drops all buffers if the device refused the recording.
-    pub(super) fn settle(&mut self, scopes: Scopes) -> Result<(), StepError> {
-        self.errors = scopes.end().after(std::mem::take(&mut self.errors));
-        let Some(error) = self.errors.now() else {
-            return Ok(());
-        };
-        self.forget();
-        let refusal = self.context.refusal(error);
-        if refusal == StepError::DeviceLost {
-            self.context.mark_lost();
-        }
-        Err(refusal)
-    }
-
-    /// Records a step up to the counts of rows. [`record_outputs`](Self::record_outputs) follows, at once or when the
-    /// counts are known to fit.
-    pub(crate) fn record_counts(
+    /// Records a step. Without `emits`, only counts rows.
+    pub(crate) fn record_step(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        input: Scene<'_>,
-    ) -> Result<Plan, StepError> {
-        let context = Arc::clone(&self.context);
-        let device = context.device();
-        let limits = &device.limits();
-        let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
-        input::check("objects", &input.objects, limits)?;
-        input::check("worlds", &input.worlds, limits)?;
-        check_device_count("the number of objects", input.object_count, limits)?;
-        input::check("static objects", &input.statics.objects, limits)?;
-        input::check("worlds of static objects", &input.statics.worlds, limits)?;
-        input::check_bound("excluded pairs", &input.excluded_pairs, limits)?;
-        input::check_bound("data of the pair filter", &input.pair_filter_data, limits)?;
-        let queries = input.query_input();
-        check_queries(&queries, limits)?;
-        check_own(&input, &self.own_buffers())?;
-        let (objects, statics) = (input.objects.count(), input.statics.objects.count());
-        self.descriptor.check_worlds(input.worlds.count(), objects)?;
-        self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
-        let layouts = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
-            [objects.placement(alignment).layout, worlds.placement(alignment).layout]
-        };
-        let of_statics = layouts(&input.statics.objects, &input.statics.worlds);
-        let static_plan = match statics {
-            0 => None,
-            _ => Some(Plan::of_statics(
-                &self.descriptor,
-                statics,
-                of_statics,
-                self.demand.hint(),
-                limit,
-            )?),
-        };
-        let sizes = StepSizes {
-            objects,
-            object_limit: input.object_count.map(|limit| limit.word),
-            layouts: layouts(&input.objects, &input.worlds),
-            statics: static_plan.as_ref(),
-            exclusions: [input.excluded_pairs.count(), input.pair_filter_data.count()],
-            queries: QuerySizes::of(&queries, objects.saturating_add(statics), alignment),
-            is_hardware: is_surely_hardware(device),
-        };
-        let plan = Plan::new(&self.descriptor, &sizes, self.demand.hint(), limit)?;
-        let source = plan.table.source();
-        let mut caller_owned = caller_owned(&queries, &plan);
-        caller_owned.extend(input.objects.is_caller_owned().then_some(source));
-        let reads_worlds = plan.shape.params.has_worlds();
-        caller_owned.extend((reads_worlds && input.worlds.is_caller_owned()).then_some(plan.table.worlds()));
-        let exclusions = plan.pairs.exclusions;
-        let reads_list = exclusions.is_some_and(|exclusions| exclusions.list_count > 0);
-        caller_owned.extend((reads_list && input.excluded_pairs.is_caller_owned()).then_some(pairs::buffer::EXCLUDED));
-        let reads_data = exclusions.is_some_and(|exclusions| exclusions.data_count > 0);
-        caller_owned.extend((reads_data && input.pair_filter_data.is_caller_owned()).then_some(pairs::buffer::DATA));
-        let held = self.buffers.existing(table::buffer::OBJECTS).cloned();
-        let uploads = [input.objects.recording(), input.statics.objects.recording()];
-        self.recording.reads(uploads.into_iter().flatten());
-        self.bindings.forget(&self.buffers.begin_step());
-        self.fit(&plan, &caller_owned, &[]);
-        let table = self.fit_statics(encoder, &input.statics, static_plan, held);
-
-        let mut placer = self.placer(device, encoder);
-        placer.place(source, input.objects);
-        if reads_worlds {
-            placer.place(plan.table.worlds(), input.worlds);
+        scene: Scene<'_>,
+        emits: bool,
+    ) -> Result<(), StepError> {
+        let plan = self.plan(&scene)?;
+        let uploads = [scene.objects.recording(), scene.statics.objects.recording()];
+        self.session.recording.reads(uploads.into_iter().flatten());
+        self.session.begin_timing();
+        let rebuilds_statics = self.fit(encoder, &plan, &scene);
+        let inputs = self.place(encoder, &plan, &scene);
+        let recording = self.session.recording.clone();
+        let found = plan
+            .pairs
+            .map(|pairs| FoundPairs::new(pairs, plan.pair_order, &recording));
+        let mut blocks = Blocks::new(self.session.context.device());
+        let of_step = plan.write(&mut blocks, found.as_ref(), rebuilds_statics);
+        let uniforms = self.session.write(encoder, blocks);
+        if let Some(of_statics) = &of_step.statics {
+            self.record_statics(encoder, &plan, &scene.statics, &uniforms, (&of_step, of_statics));
         }
-        placer.place_count(table::buffer::OBJECT_LIMITS, input.object_count);
-        if reads_list {
-            placer.place(pairs::buffer::EXCLUDED, input.excluded_pairs);
-        }
-        if reads_data {
-            placer.place(pairs::buffer::DATA, input.pair_filter_data);
-        }
-        if let Some(exclusions) = exclusions {
-            placer.place(pairs::buffer::EXCLUSIONS, Source::Host(&[exclusions]));
-        }
-        placer.place_queries(&queries, &plan);
-        let mut inputs = placer.placed;
-        let (timed, static_counters) = match table {
-            Some(StaticState { timed, counters }) => (timed, Some(counters)),
-            None => (Timed::Anew, None),
-        };
-        inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
-        let (sorted, blocks) = self.record(encoder, &plan, &inputs, timed, |recorder, blocks| {
-            // Counters start as those of the static table.
-            match &static_counters {
-                Some(counters) => {
-                    recorder.copy_from(counters, COUNTERS);
-                    let (needed, place) = (word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED);
-                    recorder.copy_words(counters, needed, COUNTERS, place, 2);
-                }
-                None => recorder.clear(COUNTERS),
-            }
-            plan.pairs.clear_sums(recorder, &plan.shape.params);
-            let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
-            plan.pairs.record_counts(recorder, &plan.shape, &blocks.pairs, sorted);
-            recorder.copy(COUNTERS, STEP_COUNTERS);
-            record_query_counts(recorder, &plan, blocks, sorted);
-            sorted
-        });
-        self.recorded = Some(Recorded {
-            plan,
-            inputs,
-            sorted,
-            emits_pairs: plan.pairs.are_requested,
-            blocks,
-            table: self.recording.clone(),
-            pairs: Some(self.recording.clone()),
-            counts: self.recording.clone(),
-            answers: self.recording.clone(),
-        });
-        Ok(plan)
-    }
-
-    pub(crate) fn record_query_counts(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        input: &QueryInput<'_>,
-        pairs_exist: bool,
-    ) -> Result<Plan, StepError> {
-        let mut table = self.last_table()?;
-        table.plan = table.plan.of_query(pairs_exist);
-        table.plan.rays.mode = self.descriptor.outputs.ray_mode;
-        self.record_queries(encoder, table, input)
-    }
-
-    pub(super) fn last_table(&self) -> Result<LastTable, StepError> {
-        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        check_dropped(&recorded.table)?;
-        let of_table = |input: &&Input| OF_TABLE.iter().any(|id| input.variable == (*id).into());
-        Ok(LastTable {
-            plan: recorded.plan,
-            inputs: recorded.inputs.iter().filter(of_table).cloned().collect(),
-            sorted: recorded.sorted,
-            recording: recorded.table.clone(),
-            counters: self.buffers.get(STEP_COUNTERS).clone(),
-        })
-    }
-
-    pub(super) fn record_queries(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        table: LastTable,
-        input: &QueryInput<'_>,
-    ) -> Result<Plan, StepError> {
-        let context = Arc::clone(&self.context);
-        let device = context.device();
-        let limits = &device.limits();
-        let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
-        check_queries(input, limits)?;
-        check_own_queries(input, &self.own_buffers(), self.buffers.existing(COUNTERS))?;
-        let LastTable {
-            plan,
-            mut inputs,
-            sorted,
+        let view = Arc::new(self.view(&plan, &inputs));
+        let queries = scene.query_input();
+        let placed = self
+            .queries
+            .place(&mut self.session, encoder, &queries, &plan.answers, &view.inputs);
+        self.record_table(encoder, &plan, &inputs, &uniforms, &of_step);
+        self.record_pair_counts(encoder, &plan, &view, &uniforms, &of_step);
+        let answers = Answers {
+            plan: plan.answers,
+            is_of_step: true,
+            view,
+            inputs: placed,
+            blocks: table_ranges(&uniforms, of_step.tables),
+            counts: recording.clone(),
             recording,
-            counters,
-        } = table;
-        let objects = plan.shape.params.all_objects();
-        let sizes = QuerySizes::of(input, objects.into(), alignment);
-        let plan = plan.with_queries(&self.descriptor, &sizes, self.demand.hint(), limit)?;
-        let mut caller_owned = caller_owned(input, &plan);
-        caller_owned.extend(OF_TABLE);
-        let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
-        self.recording.reads([&recording]);
-        self.fit(&plan, &caller_owned, &kept);
-        let mut placer = self.placer(device, encoder);
-        placer.place_queries(input, &plan);
-        inputs.extend(placer.placed);
-        let ((), blocks) = self.record(encoder, &plan, &inputs, Timed::Anew, |recorder, blocks| {
-            recorder.copy_from(&counters, COUNTERS);
-            // These words describe the rounds of pairs.
-            recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
-            record_query_counts(recorder, &plan, blocks, sorted);
-        });
-        self.recorded = Some(Recorded {
-            plan,
-            inputs,
-            sorted,
-            emits_pairs: false,
-            blocks,
-            table: recording,
-            pairs: self.recorded.take().and_then(|before| before.pairs),
-            counts: self.recording.clone(),
-            answers: self.recording.clone(),
-        });
-        Ok(plan)
+        };
+        let own = vec![&self.queries.buffers];
+        let mut recorder = self
+            .session
+            .recorder(encoder, &uniforms, own, Vec::new(), &answers.inputs, true);
+        answers
+            .plan
+            .record_counts(&mut recorder, &of_step.answers, &answers.view);
+        if emits {
+            if let (Some(found), Some(blocks)) = (&found, &of_step.pairs) {
+                let binds = binds(of_step.tables.moving, of_step.pair_params, of_step.exclusions);
+                self.record_pairs(encoder, &answers.view, found, &uniforms, (binds, blocks), true);
+            }
+            let own = vec![&self.queries.buffers];
+            let inputs = &answers.inputs;
+            let mut recorder = self.session.recorder(encoder, &uniforms, own, Vec::new(), inputs, true);
+            answers
+                .plan
+                .record_emit(&mut recorder, &of_step.answers, &answers.view, true);
+        }
+        self.session.resolve_timing(encoder);
+        self.pairs.found = found;
+        self.queries.last = Some(answers);
+        Ok(())
     }
 
-    /// `after_counts`: true directly after [`record_counts`](Self::record_counts).
+    /// Records rays and queries to the last step's table. Without `emits`, only counts rows.
+    pub(crate) fn record_query(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        input: &QueryInput<'_>,
+        emits: bool,
+    ) -> Result<(), StepError> {
+        let last = self.queries.last.as_ref().ok_or(StepError::NoStep)?;
+        let view = Arc::clone(&last.view);
+        view.recording.check()?;
+        let own = [&self.table.buffers, &self.statics.buffers, &self.pairs.buffers];
+        let basis = self.growth.basis(&self.session.context, &self.descriptor);
+        self.queries
+            .record(&mut self.session, encoder, &basis, &view, input, (emits, false), &own)
+    }
+
+    /// Records another page of the last results. `after_counts`: true directly after counting.
     pub(crate) fn record_page(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         first: Page,
         after_counts: bool,
-    ) -> Result<Plan, StepError> {
-        let context = Arc::clone(&self.context);
-        let device = context.device();
-        let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
-        check_dropped(&recorded.counts)?;
-        let limit = binding_limit(&device.limits());
-        let plan = recorded
-            .plan
-            .page(&self.descriptor, first, recorded.emits_pairs, self.demand.hint(), limit)?;
-        recorded.plan = plan;
-        self.recording.reads([&recorded.counts]);
-        if recorded.emits_pairs {
-            recorded.pairs = Some(self.recording.clone());
+    ) -> Result<(), StepError> {
+        let last = self.queries.last.as_ref().ok_or(StepError::NoStep)?;
+        last.counts.check()?;
+        let (view, counts) = (Arc::clone(&last.view), last.counts.clone());
+        let basis = self.growth.basis(&self.session.context, &self.descriptor);
+        if let Some(before) = self.pairs.found.take_if(|found| found.counts.is_same(&counts)) {
+            let found = before.page(&basis, &view.table, first.pairs, &self.session.recording);
+            let context = Arc::clone(&self.session.context);
+            let device = context.device();
+            let outgrown = self.pairs.buffers.fit(device, found.sizes(view.table.sort), &[]);
+            self.session.bindings.forget(&outgrown);
+            let mut blocks = Blocks::new(device);
+            let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
+            let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
+            let pair_params = blocks.push(&found.plan.params);
+            let of_pairs = found.write(&mut blocks, tables, view.table.sort);
+            let uniforms = self.session.write(encoder, blocks);
+            let binds = binds(tables.moving, pair_params, exclusions);
+            self.record_pairs(encoder, &view, &found, &uniforms, (binds, &of_pairs), after_counts);
+            self.pairs.found = Some(found);
         }
-        recorded.answers = self.recording.clone();
-        let own = [
-            rays::buffer::RAYS,
-            rays::buffer::SOURCE_RAYS,
-            queries::buffer::QUERIES,
-            queries::buffer::SOURCE_QUERIES,
-        ];
-        let inputs = [&OF_TABLE[..], &own].concat();
-        let kept = [&inputs[..], plan.pairs.kept()].concat();
-        self.fit(&plan, &inputs, &kept);
-        self.record_outputs(encoder, after_counts);
-        Ok(plan)
+        let basis = self.growth.basis(&self.session.context, &self.descriptor);
+        self.queries
+            .record_page(&mut self.session, encoder, &basis, first, after_counts)
     }
 
-    /// `first` is true directly after counting. Only then are stages timed, and results without pages (such as closest
-    /// hits) found.
-    pub(crate) fn record_outputs(&mut self, encoder: &mut wgpu::CommandEncoder, first: bool) {
-        let Some(recorded) = self.recorded.take() else {
-            return;
-        };
-        let timed = if first { Timed::On } else { Timed::Not };
-        let Recorded {
-            plan,
-            inputs,
-            sorted,
-            emits_pairs,
+    /// Checks the input, and plans the step.
+    fn plan(&self, scene: &Scene<'_>) -> Result<StepPlan, StepError> {
+        let limits = &self.session.context.device().limits();
+        input::check("objects", &scene.objects, limits)?;
+        input::check("worlds", &scene.worlds, limits)?;
+        check_device_count("the number of objects", scene.object_count, limits)?;
+        input::check("static objects", &scene.statics.objects, limits)?;
+        input::check("worlds of static objects", &scene.statics.worlds, limits)?;
+        input::check_bound("excluded pairs", &scene.excluded_pairs, limits)?;
+        input::check_bound("data of the pair filter", &scene.pair_filter_data, limits)?;
+        check_queries(&scene.query_input(), limits)?;
+        check_own(scene, &self.own_buffers())?;
+        let (moving, statics) = (scene.objects.count(), scene.statics.objects.count());
+        self.descriptor.check_worlds(scene.worlds.count(), moving)?;
+        self.descriptor.check_worlds(scene.statics.worlds.count(), statics)?;
+        let sizes = StepInput::of(scene, limits.min_storage_buffer_offset_alignment);
+        let basis = self.growth.basis(&self.session.context, &self.descriptor);
+        Ok(StepPlan::new(&basis, &sizes)?)
+    }
+
+    pub(super) const fn own_buffers(&self) -> [&Buffers; 4] {
+        [
+            &self.table.buffers,
+            &self.statics.buffers,
+            &self.pairs.buffers,
+            &self.queries.buffers,
+        ]
+    }
+
+    /// Fits the buffers of tables and pairs. Returns true if the static table must be rebuilt.
+    fn fit(&mut self, encoder: &mut wgpu::CommandEncoder, plan: &StepPlan, scene: &Scene<'_>) -> bool {
+        let Self {
+            session,
+            table,
+            statics,
+            pairs,
+            queries,
             ..
-        } = &recorded;
-        self.record(encoder, plan, inputs, timed, |recorder, blocks| {
-            if *emits_pairs {
-                plan.pairs.record_emit(recorder, &plan.shape, &blocks.pairs, *sorted);
-            }
-            let Plan {
-                shape, rays, queries, ..
-            } = plan;
-            rays.record_emit(recorder, shape, &blocks.rays, *sorted, first);
-            queries.record_emit(recorder, shape, &blocks.queries, *sorted, first);
-            for (output, blocks) in &blocks.order {
-                // Pairs of an earlier step are already in order.
-                if *emits_pairs || output.rows != pairs::buffer::PAIRS {
-                    output.record(recorder, shape, blocks);
-                }
-            }
-        });
-        self.recorded = Some(recorded);
-    }
-
-    fn own_buffers(&self) -> Vec<&Buffers> {
-        let of_statics = self.statics.iter().map(|table| &table.buffers);
-        [&self.buffers].into_iter().chain(of_statics).collect()
-    }
-
-    fn placer<'p>(&'p self, device: &'p wgpu::Device, encoder: &'p mut wgpu::CommandEncoder) -> Placer<'p> {
-        Placer {
-            device,
-            encoder,
-            uploads: &self.uploads,
-            buffers: &self.buffers,
-            label: &self.label,
-            placed: Vec::new(),
-        }
-    }
-
-    /// Creates the plan's buffers. Under a memory limit, first frees existing buffers of other sizes, except `kept`.
-    fn fit(&mut self, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
-        let context = Arc::clone(&self.context);
+        } = self;
+        let context = Arc::clone(&session.context);
         let device = context.device();
-        if self.descriptor.outputs.max_bytes.is_some() {
-            self.bindings
-                .forget(&self.buffers.release(plan.sizes(), caller_owned, kept));
+        for buffers in [&mut table.buffers, &mut pairs.buffers, &mut queries.buffers] {
+            session.bindings.forget(&buffers.begin_step());
         }
-        self.bindings
-            .forget(&self.buffers.fit(device, plan.sizes(), caller_owned));
-    }
-
-    /// Reuses or rebuilds the static table. `held`: the objects buffer before this step.
-    fn fit_statics(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        statics: &Statics<'_>,
-        plan: Option<Plan>,
-        held: Option<wgpu::Buffer>,
-    ) -> Option<StaticState> {
-        let context = Arc::clone(&self.context);
-        let device = context.device();
-        let before = self.statics.take();
-        let is_kept =
-            |table: &&StaticTable| plan.is_some_and(|plan| table.is_of(statics.generation, &plan.shape.params));
-        if let Some(gone) = before.as_ref().filter(|table| !is_kept(table)) {
-            self.bindings.forget(&gone.buffers.all());
-        }
-        let Some(plan) = plan else {
-            return None;
+        let held = table.buffers.existing(table::buffer::OBJECTS).cloned();
+        let mut outgrown = table
+            .buffers
+            .fit(device, plan.table_sizes(), &caller_owned(plan, scene));
+        outgrown.extend(pairs.buffers.fit(device, plan.pair_sizes(), &[]));
+        session.bindings.forget(&outgrown);
+        let Some(of_statics) = &plan.statics else {
+            session.bindings.forget(&statics.buffers.all());
+            statics.clear();
+            return false;
         };
-        let objects = self.buffers.get(table::buffer::OBJECTS).clone();
-        let (table, timed) = match before {
-            Some(mut table) if table.is_of(statics.generation, &plan.shape.params) => {
-                self.recording.reads([&table.written]);
+        let objects = table.buffers.get(table::buffer::OBJECTS);
+        match &mut statics.built {
+            Some(built) if built.is_of(of_statics, scene.statics.generation) => {
+                session.recording.reads([&built.recording]);
                 // Copies the static boxes to the new objects buffer.
-                if let Some(held) = held.filter(|held| *held != objects) {
-                    let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
+                if let Some(held) = held.filter(|held| held != objects) {
+                    let bytes = size_of::<Aabb>() as u64 * u64::from(of_statics.params.object_count);
                     let to = table::buffer::OBJECTS.name;
                     work_log::log(|| Work::Copy { to, bytes });
-                    encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
-                    table.written = self.recording.clone();
+                    encoder.copy_buffer_to_buffer(&held, 0, objects, 0, bytes);
+                    built.recording = session.recording.clone();
                 }
-                (table, Timed::Anew)
+                false
             }
-            before => {
-                let label = format!("{}/static", self.label);
-                // No reuse under a memory limit, which oversized buffers would count against.
-                let before = before.filter(|_| self.descriptor.outputs.max_bytes.is_none());
-                let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
-                buffers.drop_oversized(plan.sizes());
-                drop(buffers.fit(device, plan.sizes(), &NOT_OWNED_BY_STATICS));
-                // Temporary bindings, since most of these buffers are dropped right after building.
-                let mut bindings = Bindings::default();
-                let inputs = statics::sources(device, &label, statics, &plan.table, &plan.shape.params, &objects);
-                let (blocks, uniforms) = write(device, &mut bindings, &label, &plan);
-                let mut timing = self.timing.as_mut();
-                if let Some(timing) = timing.as_deref_mut() {
-                    timing.begin_step();
-                }
-                let mut recorder = Recorder {
-                    device,
-                    encoder,
-                    pipelines: &self.pipelines,
-                    bindings: &mut bindings,
-                    buffers: &buffers,
-                    uniforms: &uniforms,
-                    params: blocks.params,
-                    inputs: &inputs,
-                    timing,
-                    submits: None,
-                    label: &self.label,
-                    is_of_statics: true,
-                };
-                recorder.clear(COUNTERS);
-                let sorted = plan.table.record(&mut recorder, &plan.shape, &blocks.table);
-                let mut table = StaticTable {
-                    generation: statics.generation,
-                    written: self.recording.clone(),
-                    params: plan.shape.params,
-                    sorted,
-                    buffers,
-                };
-                table.drop_scratch();
-                (table, Timed::On)
+            _ => {
+                session.bindings.forget(&statics.buffers.all());
+                statics.buffers.drop_oversized(plan.static_sizes());
+                drop(statics.buffers.fit(device, plan.static_sizes(), &[]));
+                true
             }
-        };
-        let counters = table.buffers.get(COUNTERS).clone();
-        self.statics = Some(table);
-        Some(StaticState { timed, counters })
+        }
     }
 
-    /// Also returns the uniform blocks of the moving and static tables.
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the one place that brings a step's parts together"
-    )]
-    fn record<T>(
+    /// Places the inputs of the moving table.
+    fn place(&self, encoder: &mut wgpu::CommandEncoder, plan: &StepPlan, scene: &Scene<'_>) -> Vec<Input> {
+        let mut placer = Placer::new(&self.session, encoder, &self.table.buffers);
+        placer.place(plan.table.source(), scene.objects);
+        if plan.table.params.has_worlds() {
+            placer.place(plan.table.worlds(), scene.worlds);
+        }
+        placer.place_count(table::buffer::OBJECT_LIMITS, scene.object_count);
+        if plan.exclusions.is_some_and(|exclusions| exclusions.reads_list()) {
+            placer.place(pairs::buffer::EXCLUDED, scene.excluded_pairs);
+        }
+        if plan.exclusions.is_some_and(|exclusions| exclusions.reads_data()) {
+            placer.place(pairs::buffer::DATA, scene.pair_filter_data);
+        }
+        placer.placed
+    }
+
+    /// Builds the static table.
+    fn record_statics(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        plan: &Plan,
-        inputs: &[Input],
-        timed: Timed,
-        body: impl FnOnce(&mut Recorder<'_>, &StepUniforms) -> T,
-    ) -> (T, [Range; 2]) {
-        let context = Arc::clone(&self.context);
-        let device = context.device();
-        let (blocks, uniforms) = write(device, &mut self.bindings, &self.label, plan);
-        let mut timing = self.timing.as_mut().filter(|_| timed != Timed::Not);
-        if let Some(timing) = timing.as_deref_mut().filter(|_| timed == Timed::Anew) {
-            timing.begin_step();
-        }
-        let mut recorder = Recorder {
-            device,
-            encoder,
-            pipelines: &self.pipelines,
-            bindings: &mut self.bindings,
-            buffers: &self.buffers,
-            uniforms: &uniforms,
-            params: blocks.params,
-            inputs,
-            timing,
-            submits: self
-                .splits_submissions
-                .then(|| SubmittedParts::new(context.queue(), self.descriptor.outputs.timeout)),
-            label: &self.label,
-            is_of_statics: false,
+        plan: &StepPlan,
+        scene: &Statics<'_>,
+        uniforms: &Uniforms,
+        (of_step, of_statics): (&StepUniforms, &TableUniforms),
+    ) {
+        let (Some(statics), Some(block)) = (plan.statics, of_step.tables.statics) else {
+            return;
         };
-        let result = body(&mut recorder, &blocks);
-        if let Some(timing) = self.timing.as_ref().filter(|_| timed != Timed::Not) {
-            timing.resolve(encoder);
+        let context = Arc::clone(&self.session.context);
+        let objects = self.table.buffers.get(table::buffer::OBJECTS);
+        let label = format!("{}/static", self.session.label);
+        let inputs = statics::sources(context.device(), &label, scene, &statics, objects);
+        let own = vec![&self.statics.buffers];
+        let binds = binds(block, of_step.pair_params, of_step.exclusions);
+        let mut recorder = self.session.recorder(encoder, uniforms, own, binds, &inputs, true);
+        recorder.clear(COUNTERS);
+        statics.record(&mut recorder, of_statics, None);
+        self.statics.built = Some(Built {
+            plan: statics,
+            generation: scene.generation,
+            recording: self.session.recording.clone(),
+        });
+        // Bind groups would keep the buffers of the build alive.
+        self.session.bindings.forget(&self.statics.buffers.all());
+        self.statics.drop_scratch();
+    }
+
+    /// Builds the moving table, and enters excluded pairs.
+    fn record_table(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        plan: &StepPlan,
+        inputs: &[Input],
+        uniforms: &Uniforms,
+        of_step: &StepUniforms,
+    ) {
+        let own = vec![&self.table.buffers, &self.pairs.buffers, &self.queries.buffers];
+        let binds = binds(of_step.tables.moving, of_step.pair_params, of_step.exclusions);
+        let mut recorder = self.session.recorder(encoder, uniforms, own, binds, inputs, true);
+        // Counters start as those of the static table.
+        match plan.statics.map(|_| self.statics.buffers.get(COUNTERS)) {
+            Some(counters) => {
+                recorder.copy_from(counters, COUNTERS);
+                let (needed, place) = (word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED);
+                recorder.copy_words(counters, needed, COUNTERS, place, 2);
+            }
+            None => recorder.clear(COUNTERS),
         }
+        if let Some(pairs) = plan.pairs {
+            pairs.clear_sums(&mut recorder);
+        }
+        plan.table.record(&mut recorder, &of_step.table, plan.is_crowded());
+        if let Some(exclusions) = plan.exclusions {
+            exclusions.record(&mut recorder);
+        }
+    }
+
+    fn record_pair_counts(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        plan: &StepPlan,
+        view: &TableView,
+        uniforms: &Uniforms,
+        of_step: &StepUniforms,
+    ) {
+        let own = vec![&self.pairs.buffers, &self.table.buffers, &self.queries.buffers];
+        let binds = binds(of_step.tables.moving, of_step.pair_params, of_step.exclusions);
+        let mut recorder = self.session.recorder(encoder, uniforms, own, binds, &view.inputs, true);
+        if let (Some(pairs), Some(blocks)) = (plan.pairs, &of_step.pairs) {
+            pairs.record_counts(&mut recorder, &blocks.pairs, plan.table.sorted());
+        }
+        recorder.copy(COUNTERS, STEP_COUNTERS);
+    }
+
+    /// Writes pairs. `is_timed`: true directly after counting.
+    fn record_pairs(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        view: &TableView,
+        found: &FoundPairs,
+        uniforms: &Uniforms,
+        (binds, blocks): (Vec<Binds>, &FoundUniforms),
+        is_timed: bool,
+    ) {
+        let own = vec![&self.pairs.buffers, &self.table.buffers, &self.queries.buffers];
+        let mut recorder = self
+            .session
+            .recorder(encoder, uniforms, own, binds, &view.inputs, is_timed);
+        found.record(&mut recorder, blocks, view.table.sorted());
+    }
+
+    /// The tables of the step that is being recorded.
+    fn view(&self, plan: &StepPlan, inputs: &[Input]) -> TableView {
+        use table::buffer::{GRID, OBJECTS, RECORDS, STARTS};
+
+        let sorted = plan.table.sorted();
+        let bound = |id: BufferId| {
+            let range = find(inputs, &[&self.table.buffers], id.name)?;
+            Some(Input::of(id, range))
+        };
+        let own = [OBJECTS, GRID, RECORDS, STARTS, sorted.values]
+            .into_iter()
+            .filter_map(bound);
+        TableView {
+            table: plan.table,
+            statics: plan.statics,
+            exclusions: plan.exclusions.map(|exclusions| exclusions.block),
+            inputs: own.chain(self.statics.static_inputs()).collect(),
+            counters: self.table.buffers.get(STEP_COUNTERS).clone(),
+            held: plan.held(),
+            recording: self.session.recording.clone(),
+            descriptor: self.descriptor,
+            context: Arc::clone(&self.session.context),
+            pipelines: Arc::clone(&self.session.pipelines),
+        }
+    }
+}
+
+/// Buffers that the caller's own take the place of.
+fn caller_owned(plan: &StepPlan, scene: &Scene<'_>) -> Vec<BufferId> {
+    let (reads_list, reads_data) = plan.exclusions.map_or((false, false), |exclusions| {
+        (exclusions.reads_list(), exclusions.reads_data())
+    });
+    let reads_worlds = plan.table.params.has_worlds();
+    let sources = [
+        (true, scene.objects.is_caller_owned(), plan.table.source()),
+        (reads_worlds, scene.worlds.is_caller_owned(), plan.table.worlds()),
         (
-            result,
-            [blocks.params, blocks.static_params].map(|block| uniforms.range(block)),
-        )
-    }
-}
-
-fn check_dropped(recording: &Recording) -> Result<(), StepError> {
-    match recording.is_dropped() {
-        true => Err(StepError::Dropped),
-        false => Ok(()),
-    }
-}
-
-fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Plan) -> (StepUniforms, Uniforms) {
-    let mut blocks = Blocks::new(device);
-    let step_blocks = plan.write(&mut blocks);
-    (step_blocks, blocks.finish(device, bindings, label))
-}
-
-fn record_query_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepUniforms, sorted: KeyValueBuffers) {
-    stages::input::record(recorder, [blocks.rays.copied, blocks.queries.copied]);
-    plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
-    plan.queries
-        .record_counts(recorder, &plan.shape, &blocks.queries, sorted);
+            reads_list,
+            scene.excluded_pairs.is_caller_owned(),
+            pairs::buffer::EXCLUDED,
+        ),
+        (
+            reads_data,
+            scene.pair_filter_data.is_caller_owned(),
+            pairs::buffer::DATA,
+        ),
+    ];
+    let owned = sources
+        .into_iter()
+        .filter(|&(is_read, is_owned, _)| is_read && is_owned);
+    owned.map(|(.., id)| id).collect()
 }

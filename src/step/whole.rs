@@ -48,7 +48,7 @@ impl Whole {
             }
         }
         let mut broad_phase = GpuBroadPhase::create(&device, &queue, descriptor, kept.as_ref())?;
-        broad_phase.splits_submissions = true;
+        broad_phase.session.part_timeout = Some(descriptor.outputs.timeout);
         let lost = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&lost);
         device.set_device_lost_callback(move |_, _| flag.store(true, Ordering::Relaxed));
@@ -66,11 +66,11 @@ impl Whole {
     }
 
     pub fn device(&self) -> &wgpu::Device {
-        self.broad_phase.context.device()
+        self.broad_phase.context().device()
     }
 
     pub fn queue(&self) -> &wgpu::Queue {
-        self.broad_phase.context.queue()
+        self.broad_phase.context().queue()
     }
 
     pub const fn broad_phase(&self) -> &GpuBroadPhase {
@@ -92,8 +92,8 @@ impl Whole {
     }
 
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, BroadPhaseError> {
-        let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
-            broad_phase.record_counts(encoder, *scene).map(drop)
+        let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder, emits: bool| {
+            broad_phase.record_step(encoder, *scene, emits)
         };
         if self.steps_fit
             && let Some(result) = self.answer_at_once(record).await?
@@ -120,9 +120,8 @@ impl Whole {
     }
 
     pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
-        let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder| {
-            // The step's pairs, already returned, need not be kept.
-            broad_phase.record_query_counts(encoder, input, false).map(drop)
+        let record = |broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder, emits: bool| {
+            broad_phase.record_query(encoder, input, emits)
         };
         if self.queries_fit
             && let Some(result) = self.answer_at_once(record).await?
@@ -141,12 +140,11 @@ impl Whole {
     /// Returns `None` if outputs or rounds are too few.
     async fn answer_at_once(
         &mut self,
-        record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
+        record: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder, bool) -> Result<(), StepError>,
     ) -> Result<Option<StepResult>, BroadPhaseError> {
         let reading = self.submit(|broad_phase, encoder| {
-            record_counts(broad_phase, encoder)?;
-            broad_phase.record_outputs(encoder, true);
-            record_reading(broad_phase, encoder, Outputs::ALL)
+            record(broad_phase, encoder, true)?;
+            broad_phase.record_reading(encoder, Outputs::ALL)
         })?;
         let mut result = self.receive(reading).await?;
         let counters = result.counters;
@@ -190,17 +188,17 @@ impl Whole {
             return Err(BroadPhaseError::LoopsCut);
         }
         // Rounds may also fall: one crowded scene should not slow later ones.
-        self.broad_phase.demand.demand_rounds(rounds.min(MAX_ROUNDS));
+        self.broad_phase.growth.demand_rounds(rounds.min(MAX_ROUNDS));
         Ok(())
     }
 
     async fn count(
         &mut self,
-        record_counts: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<(), StepError>,
+        record: impl Fn(&mut GpuBroadPhase, &mut wgpu::CommandEncoder, bool) -> Result<(), StepError>,
     ) -> Result<Counters, BroadPhaseError> {
         let (reading, submission) = self.submit(|broad_phase, encoder| {
-            record_counts(broad_phase, encoder)?;
-            record_reading(broad_phase, encoder, Outputs::default())
+            record(broad_phase, encoder, false)?;
+            broad_phase.record_reading(encoder, Outputs::default())
         })?;
         let counters = self.broad_phase.receive_counters(reading, submission).await;
         counters.map_err(|error| self.cause(error))
@@ -259,7 +257,7 @@ impl Whole {
     async fn write_page(&mut self, first: Page, after_counts: bool) -> Result<StepResult, BroadPhaseError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_page(encoder, first, after_counts)?;
-            record_reading(broad_phase, encoder, Outputs::ALL)
+            broad_phase.record_reading(encoder, Outputs::ALL)
         })?;
         self.receive(reading).await
     }
@@ -308,17 +306,6 @@ impl Whole {
         checked.map_err(|error| self.cause(error))?;
         Ok((reading, submission))
     }
-}
-
-/// Records the copy into the step's encoder, which saves a submission.
-fn record_reading(
-    broad_phase: &GpuBroadPhase,
-    encoder: &mut wgpu::CommandEncoder,
-    outputs: Outputs,
-) -> Result<Reading, StepError> {
-    let written = broad_phase.outputs(outputs).ok_or(StepError::NoStep)?;
-    let reading = broad_phase.record_reading(encoder, &written, false);
-    reading.ok_or(StepError::NoStep)
 }
 
 const fn unfinished(counters: &Counters) -> bool {

@@ -179,9 +179,15 @@ fn with_poisoned_memory(source: &str) -> String {
 
 fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
     let label = Some(pass.name);
+    let mut entries = pass.layout_entries();
+    for entry in &mut entries {
+        if let wgpu::BindingType::Buffer { has_dynamic_offset, .. } = &mut entry.ty {
+            *has_dynamic_offset = false;
+        }
+    }
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label,
-        entries: &pass.layout_entries(),
+        entries: &entries,
     });
     let source = wgpu::ShaderModuleDescriptor {
         label,

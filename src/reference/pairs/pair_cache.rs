@@ -1,19 +1,18 @@
 //! Reference of `shaders/pairs/pair_cache.wgsl`: partners that counting stores for writing.
 
-use crate::layout::blocks::{CHUNK_PARTNERS, CHUNK_WORDS, NO_CHUNK};
-use crate::layout::grid::Params;
+use crate::layout::blocks::{CHUNK_PARTNERS, CHUNK_WORDS, NO_CHUNK, PairBlocks};
 
-pub const fn cache_slot(params: &Params, row: u32, place: u32) -> usize {
-    (CHUNK_WORDS * params.partner_chunks + place * params.entry_rows + row) as usize
+pub const fn cache_slot(params: &PairBlocks, row: u32, place: u32) -> usize {
+    (CHUNK_WORDS * params.pairs.chunks + place * params.pairs.entry_rows + row) as usize
 }
 
 /// Number of words of chunks and slots. Static partners follow.
-pub const fn cache_words(params: &Params) -> usize {
-    cache_slot(params, 0, params.cached_partners)
+pub const fn cache_words(params: &PairBlocks) -> usize {
+    cache_slot(params, 0, params.pairs.cached)
 }
 
 pub struct PairCache<'a> {
-    params: &'a Params,
+    params: &'a PairBlocks,
     pub words: Vec<u32>,
     /// Number of claimed chunks, or more if some claims failed.
     pub claimed: u32,
@@ -22,7 +21,7 @@ pub struct PairCache<'a> {
 
 impl<'a> PairCache<'a> {
     /// All words are 0.
-    pub fn new(params: &'a Params) -> Self {
+    pub fn new(params: &'a PairBlocks) -> Self {
         Self {
             params,
             words: vec![0; cache_words(params)],
@@ -32,7 +31,7 @@ impl<'a> PairCache<'a> {
     }
 
     fn claim_chunk(&mut self, link: usize) {
-        let has_room = self.claimed < self.params.partner_chunks;
+        let has_room = self.claimed < self.params.pairs.chunks;
         self.next_word = if has_room { CHUNK_WORDS * self.claimed } else { NO_CHUNK };
         self.claimed += 1;
         self.words[link] = self.next_word;
@@ -47,15 +46,15 @@ impl<'a> PairCache<'a> {
 
     pub fn store(&mut self, row: u32, place: u32, partner: u32) {
         let params = self.params;
-        if place < params.cached_partners {
+        if place < params.pairs.cached {
             self.words[cache_slot(params, row, place)] = partner;
             return;
         }
-        if params.partner_chunks == 0 {
+        if params.pairs.chunks == 0 {
             return;
         }
-        let last_slot = params.cached_partners - 1;
-        if place == params.cached_partners {
+        let last_slot = params.pairs.cached - 1;
+        if place == params.pairs.cached {
             let link = cache_slot(params, row, last_slot);
             let moved = self.words[link];
             self.claim_chunk(link);
@@ -68,11 +67,11 @@ impl<'a> PairCache<'a> {
 }
 
 /// Returns the `count` partners of a row in `words`, or fewer if not all are cached.
-pub fn stored_partners(params: &Params, words: &[u32], row: u32, count: u32) -> Vec<u32> {
-    let is_chained = count > params.cached_partners;
-    let mut slots = params.cached_partners;
+pub fn stored_partners(params: &PairBlocks, words: &[u32], row: u32, count: u32) -> Vec<u32> {
+    let is_chained = count > params.pairs.cached;
+    let mut slots = params.pairs.cached;
     if is_chained {
-        if params.partner_chunks == 0 {
+        if params.pairs.chunks == 0 {
             return Vec::new();
         }
         slots -= 1;

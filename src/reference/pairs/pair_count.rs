@@ -2,15 +2,14 @@ use super::pair_cache::PairCache;
 use super::pair_sums::{add_up, claimed_word, initial_words};
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
-use crate::layout::blocks::{Overrides, add64};
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, PairBlocks, add64};
 use crate::reference::table::layout::keeps_bits;
 use crate::shared::runs::each;
 
 /// Words that no entry writes are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCountOutput {
-    /// Number of pairs of each row, then 0. A row is an entry, or with [`Params::split_bits`] a part of its walk. The
+    /// Number of pairs of each row, then 0. A row is an entry, or with [`PairParams::split_bits`] a part of its walk. The
     /// shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
     /// In the other schemes, the place of each row's pairs within its tile, the sums of tiles, and the number of
@@ -20,7 +19,7 @@ pub struct PairCountOutput {
     /// order.
     pub cache: Vec<u32>,
     /// If the scene is crowded, one bit per candidate of a row, also of members of missed clusters, in up to
-    /// [`Params::pair_bit_words`] words. Word `k` of row `i` is at `k * entry_rows + i`.
+    /// [`PairParams::bit_words`] words. Word `k` of row `i` is at `k * entry_rows + i`.
     pub bits: Vec<u32>,
     /// Number of candidates of each row. Not written by the shader.
     pub boxes: Vec<u32>,
@@ -29,19 +28,19 @@ pub struct PairCountOutput {
 /// Counts the pairs of each row. Also the reference pass of `shaders/pairs/pair_count_crowded.wgsl`. Adds the number
 /// of box tests to the counters and, except in the uniform scheme, the number of pairs.
 pub fn pair_count(
-    params: &Params,
+    params: &PairBlocks,
     input: &PairReads<'_>,
     overrides: Overrides,
     counters: &mut [u32],
 ) -> PairCountOutput {
-    let rows = params.entry_rows as usize;
+    let rows = params.pairs.entry_rows as usize;
     let keeps_bits = keeps_bits(params, input.table.grid);
-    let bit_words = params.pair_bit_words as usize;
+    let bit_words = params.pairs.bit_words as usize;
     let mut bits = vec![0; rows * bit_words];
     let mut cache = PairCache::new(params);
     let mut boxes = Vec::with_capacity(rows);
     let mut counts = Vec::with_capacity(rows + 1);
-    for row in each(0..params.entry_rows) {
+    for row in each(0..params.pairs.entry_rows) {
         let mut found = 0u32;
         let mut candidates = 0;
         let mut place = 0;

@@ -1,20 +1,19 @@
 use super::pair_walk::{PairReads, walk_pairs};
 use crate::api::types::Pair;
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, PairBlocks};
 use crate::shared::runs::each;
 
 pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// Reference pass of `shaders/pairs/pair_write.wgsl`.
 pub(crate) struct Writer<'a> {
-    params: &'a Params,
+    params: &'a PairBlocks,
     pairs: &'a mut [Pair],
     pub place: u32,
 }
 
 impl<'a> Writer<'a> {
-    pub fn new(params: &'a Params, pairs: &'a mut [Pair], place: u32) -> Self {
+    pub fn new(params: &'a PairBlocks, pairs: &'a mut [Pair], place: u32) -> Self {
         Self { params, pairs, place }
     }
 
@@ -22,7 +21,7 @@ impl<'a> Writer<'a> {
         if self.place == NO_PLACE {
             return;
         }
-        let slot = self.place.checked_sub(self.params.first_pair);
+        let slot = self.place.checked_sub(self.params.pairs.first);
         if let Some(slot) = slot.and_then(|slot| self.pairs.get_mut(slot as usize)) {
             *slot = Pair::new(own, other);
         }
@@ -31,8 +30,8 @@ impl<'a> Writer<'a> {
 
     /// Returns true if pairs before place `end` are in the page.
     pub fn shows(&self, end: u32) -> bool {
-        let page_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
-        self.place != end && end > self.params.first_pair && self.place < page_end
+        let page_end = self.params.pairs.first.saturating_add(self.pairs.len() as u32);
+        self.place != end && end > self.params.pairs.first && self.place < page_end
     }
 }
 
@@ -41,7 +40,7 @@ impl<'a> Writer<'a> {
 /// `walks` are the result of [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached), or all entries in the
 /// uniform scheme. `offsets` are the scanned counts of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit(
-    params: &Params,
+    params: &PairBlocks,
     input: &PairReads<'_>,
     overrides: Overrides,
     walks: impl IntoIterator<Item = u32, IntoIter: ExactSizeIterator>,

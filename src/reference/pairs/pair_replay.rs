@@ -2,21 +2,20 @@ use super::pair_count::PairCountOutput;
 use super::pair_emit::Writer;
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::types::Pair;
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, PairBlocks};
 
 /// Writes the pairs whose bit in `kept` is set. Returns the place of the next pair for each row of `walks`.
 ///
 /// `walks` are the result of [`pair_emit_cached`](super::pair_emit_cached::pair_emit_cached). `kept` is the output of
 /// [`pair_count`](super::pair_count::pair_count), with its counts scanned.
 pub fn pair_replay(
-    params: &Params,
+    params: &PairBlocks,
     input: &PairReads<'_>,
     kept: &PairCountOutput,
     walks: &[u32],
     pairs: &mut [Pair],
 ) -> Vec<u32> {
-    let rows = params.entry_rows as usize;
+    let rows = params.pairs.entry_rows as usize;
     let next_of = |&row: &u32| {
         let mut writer = Writer::new(params, pairs, kept.counts[row as usize]);
         let mut place = 0;
@@ -33,7 +32,8 @@ pub fn pair_replay(
                 }
             };
             let word = place / 32;
-            if word < params.pair_bit_words as usize && kept.bits[word * rows + row as usize] >> (place % 32) & 1 == 1 {
+            if word < params.pairs.bit_words as usize && kept.bits[word * rows + row as usize] >> (place % 32) & 1 == 1
+            {
                 writer.write(own, other);
             }
             place += 1;

@@ -1,6 +1,6 @@
 use crate::api::types::Aabb;
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::{Class, Params, Record, classify};
+use crate::layout::blocks::{Overrides, PairBlocks, QueryBlocks};
+use crate::layout::grid::{Class, Record, classify};
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::queries::query::LoadedQuery;
 use crate::reference::queries::query_walk::{QueryReads, walk_query};
@@ -20,7 +20,7 @@ pub struct StaticPairReads<'a> {
 /// Passes the static partners of the moving object at index `record` to `accept`. Returns the number of box tests, 0 if
 /// not counted.
 pub fn walk_static(
-    params: &Params,
+    params: &PairBlocks,
     input: &StaticPairReads<'_>,
     overrides: Overrides,
     record: u32,
@@ -51,7 +51,11 @@ pub fn walk_static(
         values: input.values,
         excludes: Excludes::default(),
     };
-    walk_query(params, &walked, overrides, &query, |other, _| {
+    let blocks = QueryBlocks {
+        table: params.table,
+        ..QueryBlocks::default()
+    };
+    walk_query(&blocks, &walked, overrides, &query, |other, _| {
         if !input.excludes.is_excluded(own.object, other) {
             accept(other);
         }

@@ -2,25 +2,24 @@ use super::pair_count::PairCountOutput;
 use super::pair_static::{StaticPairReads, walk_static};
 use super::pair_sums::add_up;
 use crate::api::counters::word;
-use crate::layout::blocks::{Overrides, add64, static_cached_partners};
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, PairBlocks, add64, static_cached_partners};
 use crate::shared::runs::each;
 
 /// Counts the static partners of each moving object, followed by 0. Adds the number of box tests to the counters.
 /// Except in the uniform scheme, adds the counts to the `words` of [`pair_count`](super::pair_count). Partner `k` of
 /// object `i` is at `k * rows + i` in `cache`.
 pub fn pair_static_count(
-    params: &Params,
+    params: &PairBlocks,
     input: &StaticPairReads<'_>,
     overrides: Overrides,
     words: &mut [u32],
     counters: &mut [u32],
 ) -> PairCountOutput {
-    let rows = params.static_rows() as usize;
+    let rows = params.pairs.static_rows() as usize;
     let kept = static_cached_partners(params);
     let mut cache = vec![0; rows * kept as usize];
     let mut counts = Vec::with_capacity(rows + 1);
-    for row in each(0..params.static_rows()) {
+    for row in each(0..params.pairs.static_rows()) {
         let mut found = 0u32;
         let candidates = walk_static(params, input, overrides, row, |other| {
             if found < kept {
@@ -32,7 +31,7 @@ pub fn pair_static_count(
         counts.push(found);
     }
     if !params.is_uniform() {
-        add_up(params, params.entry_rows as usize, &counts, words, counters);
+        add_up(params, params.pairs.entry_rows as usize, &counts, words, counters);
     }
     counts.push(0);
     PairCountOutput {

@@ -1,8 +1,7 @@
 //! Reference passes of `shaders/pairs/pair_sums.wgsl` and `shaders/pairs/pair_sums_single_cell.wgsl`.
 
 use crate::api::counters::{Status, word};
-use crate::layout::blocks::{add64, saturate64, wide};
-use crate::layout::grid::Params;
+use crate::layout::blocks::{PairBlocks, add64, saturate64, wide};
 use crate::shared::wgsl::number;
 
 const TILE_WORDS: usize = number("pairs/pair_sums", "TILE_WORDS") as usize;
@@ -14,17 +13,17 @@ pub const fn row_word(row: usize) -> usize {
     row + row / TILE
 }
 
-pub const fn tile_words(params: &Params) -> usize {
-    TILE_WORDS * (params.pair_rows as usize / TILE + 1)
+pub const fn tile_words(params: &PairBlocks) -> usize {
+    TILE_WORDS * (params.pairs.rows as usize / TILE + 1)
 }
 
 /// Index of the number of claimed chunks, which follows the sums.
-pub const fn claimed_word(params: &Params) -> usize {
-    tile_words(params) + 2 * (params.pair_rows as usize / TILE)
+pub const fn claimed_word(params: &PairBlocks) -> usize {
+    tile_words(params) + 2 * (params.pairs.rows as usize / TILE)
 }
 
 /// Returns the words before counting: `unwritten` in all tiles, sums of 0, and no claimed chunks.
-pub fn initial_words(params: &Params, unwritten: u32) -> Vec<u32> {
+pub fn initial_words(params: &PairBlocks, unwritten: u32) -> Vec<u32> {
     let mut words = vec![unwritten; tile_words(params)];
     words.resize(claimed_word(params) + 1, 0);
     words
@@ -54,7 +53,7 @@ fn add_to_sums(sums: &mut [u32], tile: usize, value: u64) {
 
 /// Adds the counts of the rows from `first` on to `words`, as places in tiles and sums of tiles. The first tile may
 /// hold earlier rows. Adds the total to the needed pairs. Sets the status bit if they exceed the capacity.
-pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], counters: &mut [u32]) {
+pub fn add_up(params: &PairBlocks, first: usize, counts: &[u32], words: &mut [u32], counters: &mut [u32]) {
     let end = first + counts.len();
     let (tiles, sums) = words.split_at_mut(tile_words(params));
     for (tile, words) in tiles
@@ -74,14 +73,14 @@ pub fn add_up(params: &Params, first: usize, counts: &[u32], words: &mut [u32], 
         add_to_sums(sums, tile, place - start);
         add64(counters, word::PAIRS_NEEDED, place - start);
     }
-    if saturate64(wide(counters, word::PAIRS_NEEDED)) > params.pair_capacity {
+    if saturate64(wide(counters, word::PAIRS_NEEDED)) > params.pairs.capacity {
         counters[word::STATUS] |= Status::PAIRS.bits();
     }
 }
 
 /// Returns the place of each row's first pair, then the end of the last row's pairs.
-pub fn places(params: &Params, words: &[u32]) -> Vec<u32> {
+pub fn places(params: &PairBlocks, words: &[u32]) -> Vec<u32> {
     let (tiles, sums) = words.split_at(tile_words(params));
     let place = |row: usize| saturate64(before_tile(sums, row / TILE)).saturating_add(tiles[row_word(row)]);
-    (0..=params.pair_rows as usize).map(place).collect()
+    (0..=params.pairs.rows as usize).map(place).collect()
 }

@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use crate::api::types::Aabb;
-use crate::layout::blocks::Overrides;
+use crate::layout::blocks::{Overrides, PairBlocks};
 use crate::layout::grid::{
-    ENTRY_GROUPS, ID_MASK, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
-    key_of, place_single_cell, unordered,
+    ENTRY_GROUPS, ID_MASK, PRIMARY_FLAGS, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush, key_of,
+    place_single_cell, unordered,
 };
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
@@ -48,7 +48,7 @@ pub(crate) fn passes_layers(a: u32, b: u32) -> bool {
 /// Passes the object of an entry and each of its partners to `accept`, of a split walk those of its `row`. Entries of
 /// ignored objects have no partners. Returns the number of box tests, 0 if not counted.
 pub fn walk_pairs(
-    params: &Params,
+    params: &PairBlocks,
     input: &PairReads<'_>,
     overrides: Overrides,
     row: u32,
@@ -78,13 +78,13 @@ pub(crate) enum Test<'a> {
 }
 
 pub(crate) fn walk_tests(
-    params: &Params,
+    params: &PairBlocks,
     input: &PairReads<'_>,
     overrides: Overrides,
     row: u32,
     mut visit: impl FnMut(Test<'_>),
 ) {
-    let index = row >> params.split_bits;
+    let index = row >> params.pairs.split_bits;
     if index >= input.table.ignored_begin(params) {
         return;
     }
@@ -111,8 +111,8 @@ pub(crate) fn walk_tests(
 }
 
 /// Returns the numbers of candidates that a row of counts visits, by the length of a range of entries.
-fn part_of(params: &Params, row: u32) -> impl Fn(u32) -> Range<u32> {
-    let (parts, part) = (1 << params.split_bits, row % (1 << params.split_bits));
+fn part_of(params: &PairBlocks, row: u32) -> impl Fn(u32) -> Range<u32> {
+    let (parts, part) = (1 << params.pairs.split_bits, row % (1 << params.pairs.split_bits));
     move |count| {
         let size = count.div_ceil(parts);
         let begin = count.min(size * part);
@@ -123,7 +123,7 @@ fn part_of(params: &Params, row: u32) -> impl Fn(u32) -> Range<u32> {
 /// Walks the entry's own level and coarser ones, as in Schornbaum's hierarchical hash grids. `reach` is 0 in the
 /// adaptive scheme.
 fn walk_single_cell(
-    params: &Params,
+    params: &PairBlocks,
     input: &PairReads<'_>,
     index: u32,
     part_of: impl Fn(u32) -> Range<u32>,
@@ -208,7 +208,7 @@ fn walk_single_cell(
     }
 }
 
-fn walk_multi_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
+fn walk_multi_cell(params: &PairBlocks, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];

@@ -1,17 +1,18 @@
-use crate::layout::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
+use crate::layout::blocks::PairBlocks;
+use crate::layout::grid::{ID_MASK, Record, SCHEME_UNIFORM};
 
 /// Returns the number of pairs of each world, modulo 2^32. `counts` are the unscanned counts of the
 /// entries' rows, then of moving objects.
-pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
+pub fn world_pairs(params: &PairBlocks, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize];
-    for (row, &count) in counts.iter().take(params.pair_rows as usize).enumerate() {
+    for (row, &count) in counts.iter().take(params.pairs.rows as usize).enumerate() {
         if count == 0 {
             continue;
         }
-        let record = match row.checked_sub(params.entry_rows as usize) {
+        let record = match row.checked_sub(params.pairs.entry_rows as usize) {
             Some(record) => record,
             None if params.scheme == SCHEME_UNIFORM => (values[row] & ID_MASK) as usize,
-            None => row >> params.split_bits,
+            None => row >> params.pairs.split_bits,
         };
         let pairs = &mut world_pairs[records[record].world as usize];
         *pairs = pairs.wrapping_add(count);

@@ -2,6 +2,7 @@
 
 use crate::api::queries::{Query, self_query};
 use crate::api::types::Aabb;
+use crate::layout::blocks::QueryBlocks;
 use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
@@ -52,7 +53,7 @@ impl LoadedQuery {
         [flush(unordered(low)), flush(unordered(high))]
     }
 
-    fn reach(&self, params: &Params, axis: usize) -> f32 {
+    fn reach(&self, params: &QueryBlocks, axis: usize) -> f32 {
         let [low, high] = self.corners(axis);
         let moved = if self.seeks_corners { periods(params)[axis] } else { 0.0 };
         let slack = low.abs().max(high.abs()) * SLACK + (moved + self.radius) * SLACK;
@@ -63,7 +64,7 @@ impl LoadedQuery {
         }
     }
 
-    pub(super) fn with_search_bounds(mut self, params: &Params) -> Self {
+    pub(super) fn with_search_bounds(mut self, params: &QueryBlocks) -> Self {
         for axis in 0..3 {
             let moved = self.image[axis] as f32 * periods(params)[axis];
             let [low, high] = self.corners(axis);
@@ -78,23 +79,23 @@ impl LoadedQuery {
         self
     }
 
-    pub(crate) fn within(self, params: &Params, radius: f32) -> Self {
+    pub(crate) fn within(self, params: &QueryBlocks, radius: f32) -> Self {
         Self { radius, ..self }.with_search_bounds(params)
     }
 
-    pub(super) fn is_periodic(&self, params: &Params) -> bool {
+    pub(super) fn is_periodic(&self, params: &QueryBlocks) -> bool {
         (0..3).any(|axis| self.has_period(params, axis))
     }
 
-    fn has_period(&self, params: &Params, axis: usize) -> bool {
+    fn has_period(&self, params: &QueryBlocks, axis: usize) -> bool {
         self.seeks_corners && periods(params)[axis] > 0.0
     }
 
-    fn spans_period(&self, params: &Params, axis: usize) -> bool {
+    fn spans_period(&self, params: &QueryBlocks, axis: usize) -> bool {
         self.has_period(params, axis) && 2.0 * self.reach(params, axis) >= periods(params)[axis]
     }
 
-    pub(crate) fn second_images(&self, params: &Params) -> u32 {
+    pub(crate) fn second_images(&self, params: &QueryBlocks) -> u32 {
         let has_second = |axis: &usize| {
             let ([own, _], reach) = (self.corners(*axis), self.reach(params, *axis));
             let is_near_end = own <= reach || own + reach >= periods(params)[*axis];
@@ -104,16 +105,16 @@ impl LoadedQuery {
     }
 
     /// True for the querier itself, and in half lists for objects before it.
-    pub(crate) fn is_unwanted(&self, params: &Params, object: u32) -> bool {
-        let is_unwanted = |querier| object == querier || (params.half != 0 && object < querier);
+    pub(crate) fn is_unwanted(&self, params: &QueryBlocks, object: u32) -> bool {
+        let is_unwanted = |querier| object == querier || (params.queries.half != 0 && object < querier);
         self.querier.is_some_and(is_unwanted)
     }
 
-    pub(crate) fn image_of(self, params: &Params, second: u32) -> Self {
+    pub(crate) fn image_of(self, params: &QueryBlocks, second: u32) -> Self {
         self.at_image(params, second).with_search_bounds(params)
     }
 
-    pub(crate) fn at_image(mut self, params: &Params, second: u32) -> Self {
+    pub(crate) fn at_image(mut self, params: &QueryBlocks, second: u32) -> Self {
         self.image = std::array::from_fn(|axis| {
             let is_early = self.corners(axis)[0] < 0.5 * periods(params)[axis];
             match second & (1 << axis) {
@@ -126,7 +127,7 @@ impl LoadedQuery {
         self
     }
 
-    pub(crate) fn nearest_of_all(mut self, params: &Params) -> Self {
+    pub(crate) fn nearest_of_all(mut self, params: &QueryBlocks) -> Self {
         self.image = std::array::from_fn(|axis| {
             if self.has_period(params, axis) {
                 NEAREST_IMAGE
@@ -138,7 +139,7 @@ impl LoadedQuery {
     }
 }
 
-pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
+pub fn load_query(params: &QueryBlocks, query: &Query) -> LoadedQuery {
     let mut bounds = query.bounds;
     if params.dimensions == 2 {
         (bounds.min[2], bounds.max[2]) = (0.0, 0.0);
@@ -167,13 +168,13 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
 }
 
 /// Query of an object for neighbours of its lower corner, or for overlapping objects. Without search bounds.
-pub fn self_query_of(params: &Params, object: &Aabb, record: &Record) -> LoadedQuery {
+pub fn self_query_of(params: &QueryBlocks, object: &Aabb, record: &Record) -> LoadedQuery {
     let class = classify(object);
-    let seeks_corners = params.self_query == self_query::NEIGHBORS;
+    let seeks_corners = params.queries.self_query == self_query::NEIGHBORS;
     LoadedQuery {
         low: record.low,
         high: if seeks_corners { record.low } else { record.high },
-        radius: if seeks_corners { params.radius } else { 0.0 },
+        radius: if seeks_corners { params.queries.radius } else { 0.0 },
         layers: object.layers,
         owner: object.owner,
         world: record.world,
@@ -188,7 +189,7 @@ pub fn self_query_of(params: &Params, object: &Aabb, record: &Record) -> LoadedQ
 }
 
 /// Squared distance of an object as an integer (see [`distance_key`]), or `None` if it is no result.
-pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Option<u32> {
+pub fn distance_to(params: &QueryBlocks, query: &LoadedQuery, record: &Record) -> Option<u32> {
     if record.world != query.world {
         return None;
     }

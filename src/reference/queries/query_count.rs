@@ -1,7 +1,6 @@
 use super::query_walk::{QueryReads, walk_query};
 use crate::api::counters::word;
-use crate::layout::blocks::{Overrides, add64};
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, QueryBlocks, add64};
 use crate::shared::runs::{Walked, map};
 
 pub(crate) fn finish_counters(counters: &mut [u32], walked: Walked, is_first: bool) {
@@ -11,8 +10,13 @@ pub(crate) fn finish_counters(counters: &mut [u32], walked: Walked, is_first: bo
 
 /// Returns the number of results of each query in all `walks` (one per table), then 0. Adds the numbers of invalid
 /// queries and box tests to the counters.
-pub fn query_count(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
-    let mut counts = vec![0; params.query_count as usize + 1];
+pub fn query_count(
+    params: &QueryBlocks,
+    walks: &[QueryReads<'_>],
+    overrides: Overrides,
+    counters: &mut [u32],
+) -> Vec<u32> {
+    let mut counts = vec![0; params.queries.count as usize + 1];
     for (walk, input) in walks.iter().enumerate() {
         let count = |index: u32| {
             let (query, answer) = input.begin(params, index);

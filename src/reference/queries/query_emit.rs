@@ -1,15 +1,14 @@
 use std::ops::Range;
 
 use super::query_walk::{QueryReads, walk_query};
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, QueryBlocks};
 use crate::shared::runs::in_runs;
 
 /// Returns the results in the page, which starts at place `first_result`. `offsets` are scanned counts.
-pub fn query_emit(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<u32> {
-    let first = u64::from(params.first_result);
+pub fn query_emit(params: &QueryBlocks, walks: &[QueryReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<u32> {
+    let first = u64::from(params.queries.first);
     let all = offsets.last().map_or(0, |&end| u64::from(end.min(u32::MAX - 1)));
-    let shown = all.saturating_sub(first).min(u64::from(params.result_capacity));
+    let shown = all.saturating_sub(first).min(u64::from(params.queries.capacity));
     let mut results = vec![0; shown as usize];
     let mut places: Vec<_> = offsets.iter().map(|&place| u64::from(place)).collect();
     for input in walks {
@@ -18,7 +17,7 @@ pub fn query_emit(params: &Params, walks: &[QueryReads<'_>], overrides: Override
             for index in indices {
                 let (query, answer) = input.begin(params, index);
                 let place = places[answer as usize];
-                if offsets[answer as usize + 1] <= params.first_result || place >= first + shown {
+                if offsets[answer as usize + 1] <= params.queries.first || place >= first + shown {
                     continue;
                 }
                 walk_query(params, input, overrides, &query, |object, _| objects.push(object));

@@ -3,8 +3,7 @@ use super::query_count::finish_counters;
 use super::query_rings::walk_nearest;
 use super::query_walk::QueryReads;
 use crate::api::queries::NearestObject;
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, QueryBlocks};
 use crate::shared::runs::{Walked, map};
 
 /// The nearest objects found so far, by distance ([`distance_key`](super::query::distance_key)), then index.
@@ -50,17 +49,17 @@ impl Nearest {
     }
 }
 
-/// Returns the `params.nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
+/// Returns the `params.queries.nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
 /// [`NearestObject::NONE`]. Adds the numbers of invalid queries and box tests to the counters.
 pub fn query_nearest(
-    params: &Params,
+    params: &QueryBlocks,
     walks: &[QueryReads<'_>],
     overrides: Overrides,
     counters: &mut [u32],
 ) -> Vec<NearestObject> {
-    let wanted = params.nearest as usize;
-    let mut nearest = vec![NearestObject::NONE; wanted * params.query_count as usize];
-    let mut answers = vec![Nearest::new(wanted); params.query_count as usize];
+    let wanted = params.queries.nearest as usize;
+    let mut nearest = vec![NearestObject::NONE; wanted * params.queries.count as usize];
+    let mut answers = vec![Nearest::new(wanted); params.queries.count as usize];
     for (walk, input) in walks.iter().enumerate() {
         let nearer = |index: u32| {
             let (query, answer) = input.begin(params, index);

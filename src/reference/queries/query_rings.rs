@@ -4,8 +4,8 @@ use std::ops::RangeInclusive;
 
 use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, distance_key, squared_float};
 use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
+use crate::layout::blocks::{Overrides, QueryBlocks};
+use crate::layout::grid::{Grid, Level, SCHEME_ADAPTIVE, axis_inverse, cell_of};
 
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
 
@@ -13,7 +13,7 @@ const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
 /// (see [`distance_key`]). `limit` is the largest distance that counts; `accept` returns the new limit. Returns the
 /// number of box tests, 0 if not counted.
 pub fn walk_nearest(
-    params: &Params,
+    params: &QueryBlocks,
     input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,

@@ -6,9 +6,9 @@ use std::ops::{Range, RangeInclusive};
 use super::query::{LoadedQuery, distance_to, load_query, self_query_of};
 use crate::api::queries::{Query, self_query};
 use crate::api::types::{Aabb, NONE};
-use crate::layout::blocks::{Iterations, Overrides};
+use crate::layout::blocks::{Iterations, Overrides, QueryBlocks};
 use crate::layout::grid::{
-    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
@@ -28,17 +28,17 @@ pub struct QueryReads<'a> {
 }
 
 impl QueryReads<'_> {
-    pub(crate) fn count(&self, params: &Params) -> u32 {
-        if params.self_query == self_query::NONE {
-            params.query_count
+    pub(crate) fn count(&self, params: &QueryBlocks) -> u32 {
+        if params.queries.self_query == self_query::NONE {
+            params.queries.count
         } else {
             self.self_query.len() as u32
         }
     }
 
     /// Also returns the index of the result.
-    pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
-        if params.self_query == self_query::NONE {
+    pub(crate) fn begin(&self, params: &QueryBlocks, index: u32) -> (LoadedQuery, u32) {
+        if params.queries.self_query == self_query::NONE {
             return (load_query(params, &self.queries[index as usize]), index);
         }
         let record = &self.self_query[index as usize];
@@ -48,7 +48,7 @@ impl QueryReads<'_> {
 }
 
 pub(crate) struct Walk<'a, F> {
-    pub params: &'a Params,
+    pub params: &'a QueryBlocks,
     pub input: &'a QueryReads<'a>,
     pub overrides: Overrides,
     pub query: LoadedQuery,
@@ -75,7 +75,7 @@ const MAX_MEETINGS_PER_OBJECT: u32 = 4;
 /// Passes the results of a query to `accept`, with squared distances as integers (see
 /// [`distance_key`](super::query::distance_key)). Returns the number of box tests, 0 if not counted.
 pub fn walk_query(
-    params: &Params,
+    params: &QueryBlocks,
     input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
@@ -87,7 +87,7 @@ pub fn walk_query(
 
 /// Like [`walk_query`], but always counts. Returns the numbers of box tests and of visited rows of cells.
 pub fn count_query(
-    params: &Params,
+    params: &QueryBlocks,
     input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
@@ -110,7 +110,7 @@ pub fn count_query(
 
 /// True if filters and excluded pairs allow the result.
 pub(crate) fn passes(
-    params: &Params,
+    params: &QueryBlocks,
     input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
@@ -122,14 +122,14 @@ pub(crate) fn passes(
         ..Aabb::point([0.0; 3])
     };
     let passes = !overrides.filters || passes_filters(&filters, &input.objects[object as usize]);
-    let asks_partners = params.self_query == self_query::PARTNERS;
+    let asks_partners = params.queries.self_query == self_query::PARTNERS;
     let partner = query.querier.filter(|_| asks_partners);
     passes && !partner.is_some_and(|querier| input.excludes.is_excluded(querier, object))
 }
 
 impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
     pub(crate) fn new(
-        params: &'a Params,
+        params: &'a QueryBlocks,
         input: &'a QueryReads<'a>,
         overrides: Overrides,
         query: &LoadedQuery,

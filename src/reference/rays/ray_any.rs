@@ -1,8 +1,7 @@
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_count::walk_rays;
 use super::ray_hits::{HitVisitor, RayReads, walk_tables};
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, RayBlocks};
 use crate::shared::runs::Walked;
 
 pub(crate) struct Any {
@@ -23,7 +22,7 @@ impl HitVisitor for Any {
 }
 
 /// Returns 1 for each ray that hits anything, else 0.
-pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+pub fn ray_any(params: &RayBlocks, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     any_by(params, tables, counters, |ray, any| {
         walk_tables(params, tables, overrides, ray, any)
     })
@@ -31,7 +30,7 @@ pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, c
 
 /// Like [`ray_any`], with a walk of its own.
 pub(crate) fn any_by(
-    params: &Params,
+    params: &RayBlocks,
     tables: &[RayReads<'_>],
     counters: &mut [u32],
     walk: impl Fn(&LoadedRay, &mut Any) -> Walked + Sync + Send,

@@ -1,7 +1,8 @@
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
 use crate::api::types::SweptRay;
-use crate::layout::grid::{Grid, Params};
+use crate::layout::blocks::RayBlocks;
+use crate::layout::grid::Grid;
 
 struct Count(u32);
 
@@ -12,14 +13,14 @@ impl CellVisitor for Count {
 }
 
 /// Returns the number of cells that each ray visits, saturated at 2^32 - 1, then 0.
-pub fn ray_cells_count(params: &Params, grids: &[&Grid], rays: &[SweptRay]) -> Vec<u32> {
+pub fn ray_cells_count(params: &RayBlocks, grids: &[&Grid], rays: &[SweptRay]) -> Vec<u32> {
     let count = |ray: &SweptRay| {
         let mut count = Count(0);
         walk_ray(params, grids, &load_ray(params, ray), &mut count);
         count.0
     };
     rays.iter()
-        .take(params.ray_count as usize)
+        .take(params.rays.count as usize)
         .map(count)
         .chain([0])
         .collect()

@@ -1,7 +1,8 @@
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
 use crate::api::types::{RayCell, SweptRay};
-use crate::layout::grid::{Grid, Params};
+use crate::layout::blocks::RayBlocks;
+use crate::layout::grid::Grid;
 
 struct Emit<'a> {
     place: u32,
@@ -29,12 +30,12 @@ impl CellVisitor for Emit<'_> {
 
 /// Returns the visited cells in the page `first_ray_cell .. first_ray_cell + ray_cell_capacity`. Unwritten cells are
 /// zero. `offsets` are the scanned counts of [`ray_cells_count`](super::ray_cells_count::ray_cells_count).
-pub fn ray_cells_emit(params: &Params, grids: &[&Grid], rays: &[SweptRay], offsets: &[u32]) -> Vec<RayCell> {
-    let mut cells = vec![RayCell::default(); params.ray_cell_capacity as usize];
-    for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {
+pub fn ray_cells_emit(params: &RayBlocks, grids: &[&Grid], rays: &[SweptRay], offsets: &[u32]) -> Vec<RayCell> {
+    let mut cells = vec![RayCell::default(); params.rays.cell_capacity as usize];
+    for (ray, &place) in rays.iter().take(params.rays.count as usize).zip(offsets) {
         let mut emit = Emit {
             place,
-            first: params.first_ray_cell,
+            first: params.rays.first_cell,
             cells: &mut cells,
         };
         walk_ray(params, grids, &load_ray(params, ray), &mut emit);

@@ -2,8 +2,7 @@ use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_count::walk_rays;
 use super::ray_hits::{HitVisitor, RayReads, walk_tables};
 use crate::api::types::{NONE, RayHit};
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, RayBlocks};
 use crate::shared::runs::Walked;
 
 pub(crate) struct Closest {
@@ -27,7 +26,7 @@ impl HitVisitor for Closest {
 }
 
 pub fn ray_closest(
-    params: &Params,
+    params: &RayBlocks,
     tables: &[RayReads<'_>],
     overrides: Overrides,
     counters: &mut [u32],
@@ -39,7 +38,7 @@ pub fn ray_closest(
 
 /// Like [`ray_closest`], with a walk of its own.
 pub(crate) fn closest_by(
-    params: &Params,
+    params: &RayBlocks,
     tables: &[RayReads<'_>],
     counters: &mut [u32],
     walk: impl Fn(&LoadedRay, &mut Closest) -> Walked + Sync + Send,

@@ -1,8 +1,7 @@
 use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::counters::word;
-use crate::layout::blocks::{Overrides, add64};
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, RayBlocks, add64};
 use crate::shared::runs::{Walked, map};
 
 struct Count(u32);
@@ -19,7 +18,7 @@ impl HitVisitor for Count {
 
 /// Returns the result of `walk` for each ray. Adds the numbers of invalid rays and box tests to the counters.
 pub(crate) fn walk_rays<T: Send>(
-    params: &Params,
+    params: &RayBlocks,
     tables: &[RayReads<'_>],
     counters: &mut [u32],
     walk: impl Fn(&LoadedRay) -> (T, Walked) + Sync + Send,
@@ -35,7 +34,7 @@ pub(crate) fn walk_rays<T: Send>(
 }
 
 /// Returns the number of objects that each ray hits, then 0. Adds to the counters, as `walk_rays`.
-pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+pub fn ray_count(params: &RayBlocks, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let mut counts = walk_rays(params, tables, counters, |ray| {
         let mut count = Count(0);
         let walked = walk_tables(params, tables, overrides, ray, &mut count);

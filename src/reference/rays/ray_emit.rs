@@ -1,8 +1,7 @@
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::types::RayHit;
-use crate::layout::blocks::Overrides;
-use crate::layout::grid::Params;
+use crate::layout::blocks::{Overrides, RayBlocks};
 use crate::shared::runs::each;
 
 struct Emit<'a> {
@@ -32,13 +31,13 @@ impl HitVisitor for Emit<'_> {
 
 /// Returns the hits in the page `first_hit .. first_hit + hit_capacity`. Unwritten hits are `(0, 0.0)`. `offsets` are
 /// the scanned counts of [`ray_count`](super::ray_count::ray_count).
-pub fn ray_emit(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
-    let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
+pub fn ray_emit(params: &RayBlocks, tables: &[RayReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
+    let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.rays.hit_capacity as usize];
     let rays = rays_of(tables);
-    for (ray, &place) in each(rays.iter().take(params.ray_count as usize).zip(offsets)) {
+    for (ray, &place) in each(rays.iter().take(params.rays.count as usize).zip(offsets)) {
         let mut emit = Emit {
             place,
-            first: params.first_hit,
+            first: params.rays.first_hit,
             hits: &mut hits,
         };
         walk_tables(params, tables, overrides, &load_ray(params, ray), &mut emit);

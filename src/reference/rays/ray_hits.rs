@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::api::types::{Aabb, SweptRay};
-use crate::layout::blocks::{Iterations, Overrides};
+use crate::layout::blocks::{Iterations, Overrides, RayBlocks};
 use crate::layout::grid::{
-    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
 use crate::reference::pairs::pair_walk::passes_layers;
 use crate::reference::rows::{CellTable, Listing};
@@ -42,7 +42,7 @@ pub trait HitVisitor {
 }
 
 struct Walk<'a, V> {
-    params: &'a Params,
+    params: &'a RayBlocks,
     input: &'a RayReads<'a>,
     overrides: Overrides,
     ray: &'a LoadedRay,
@@ -58,12 +58,12 @@ pub(crate) fn rays_of<'a>(tables: &[RayReads<'a>]) -> &'a [SweptRay] {
     tables.first().map(|input| input.rays).unwrap_or_default()
 }
 
-pub(crate) fn ray_count_of(params: &Params, tables: &[RayReads<'_>]) -> u32 {
-    params.ray_count.min(rays_of(tables).len() as u32)
+pub(crate) fn ray_count_of(params: &RayBlocks, tables: &[RayReads<'_>]) -> u32 {
+    params.rays.count.min(rays_of(tables).len() as u32)
 }
 
 pub(crate) fn walk_tables(
-    params: &Params,
+    params: &RayBlocks,
     tables: &[RayReads<'_>],
     overrides: Overrides,
     ray: &LoadedRay,
@@ -80,7 +80,7 @@ pub(crate) fn walk_tables(
 
 /// Walks a ray and passes its hits to the visitor. Returns the number of box tests, 0 if not counted.
 pub fn walk_ray(
-    params: &Params,
+    params: &RayBlocks,
     input: &RayReads<'_>,
     overrides: Overrides,
     ray: &LoadedRay,

@@ -1,5 +1,6 @@
 use crate::api::types::SweptRay;
-use crate::layout::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
+use crate::layout::blocks::RayBlocks;
+use crate::layout::grid::{Grid, MAX_LEVELS, cell_of, flush};
 use crate::shared::wgsl::number;
 
 pub(crate) const AXIS_BITS: u32 = number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
@@ -12,7 +13,7 @@ fn spread(bits: u32) -> u32 {
 }
 
 /// Returns the sort key of each ray, and its index as the value.
-pub fn ray_keys(params: &Params, grid: &Grid, rays: &[SweptRay]) -> (Vec<u32>, Vec<u32>) {
+pub fn ray_keys(params: &RayBlocks, grid: &Grid, rays: &[SweptRay]) -> (Vec<u32>, Vec<u32>) {
     let level = &grid.levels[grid.fullest_level.min(MAX_LEVELS - 1) as usize];
     let lower = [level.lower_x >> grid.x_detail, level.lower_y, level.lower_z];
     let upper = [level.upper_x >> grid.x_detail, level.upper_y, level.upper_z];
@@ -28,6 +29,6 @@ pub fn ray_keys(params: &Params, grid: &Grid, rays: &[SweptRay]) -> (Vec<u32>, V
         };
         place(0) | place(1) | place(2)
     };
-    let rays = rays.iter().take(params.ray_count as usize).enumerate();
+    let rays = rays.iter().take(params.rays.count as usize).enumerate();
     rays.map(|(index, ray)| (key(ray.ray.origin), index as u32)).unzip()
 }

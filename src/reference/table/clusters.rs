@@ -1,4 +1,5 @@
-use crate::layout::grid::{CLUSTER, Grid, Params, Record, ordered};
+use crate::layout::blocks::PairParams;
+use crate::layout::grid::{CLUSTER, Grid, Record, ordered};
 use crate::shared::bounds::MAX_GROUPS;
 use crate::shared::runs::{RUN_LENGTH, in_runs};
 
@@ -42,7 +43,7 @@ fn around(records: &[Record]) -> Record {
 }
 
 /// Workgroups of the sparse and of the crowded variant of the pair count.
-pub fn count_groups(params: &Params, grid: &Grid) -> [[u32; 3]; 2] {
+pub fn count_groups(params: &PairParams, grid: &Grid) -> [[u32; 3]; 2] {
     let groups = params.entry_rows / 256 + 1;
     let all = [groups.min(MAX_GROUPS), (groups - 1) / MAX_GROUPS + 1, 1];
     if grid.is_crowded != 0 {

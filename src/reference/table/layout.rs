@@ -2,6 +2,7 @@
 
 use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS};
 use crate::api::counters::word;
+use crate::layout::blocks::PairBlocks;
 use crate::layout::grid::{
     DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_ADAPTIVE, SCHEME_UNIFORM,
     TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, VARIANT_CROWDED, VARIANT_SPARSE, level_inverse,
@@ -107,11 +108,11 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     grid
 }
 
-/// Returns true if `pair_count_crowded` counts the pairs. Reference of `keeps_bits` in `shaders/common/clusters.wgsl`.
-pub fn keeps_bits(params: &Params, grid: &Grid) -> bool {
+/// Returns true if `pair_count_crowded` counts the pairs. Reference of `keeps_bits` in `shaders/pairs/pair_emit_cached.wgsl`.
+pub fn keeps_bits(params: &PairBlocks, grid: &Grid) -> bool {
     let is_chosen =
-        params.pair_variant == VARIANT_CROWDED || grid.is_crowded != 0 && params.pair_variant != VARIANT_SPARSE;
-    is_chosen || params.pair_bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
+        params.pairs.variant == VARIANT_CROWDED || grid.is_crowded != 0 && params.pairs.variant != VARIANT_SPARSE;
+    is_chosen || params.pairs.bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
 }
 
 fn is_crowded(params: &Params, grid: &Grid) -> bool {

@@ -14,21 +14,21 @@
 pub(crate) mod statics;
 
 use super::input::{Copied, Copying};
-use super::scan::Scan;
-use super::shape::{COUNTERS, Room, Shape};
+use super::scan::{self, Scan};
+use super::shape::{Basis, COUNTERS};
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
 use crate::api::counters;
-use crate::api::descriptor::{Capacities, Growth, SortStrategy};
+use crate::api::descriptor::{Growth, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
+use crate::gpu::recorder::{Recorder, WORKGROUP, variables};
 use crate::gpu::shader::{PassContext, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::layout::blocks::{OCTAVES, SourceLayout};
-use crate::layout::digits::{before_first, table_digits};
-use crate::layout::grid::{self, Grid, Params, Record};
+use crate::layout::blocks::{OCTAVES, SortParams, SourceLayout};
+use crate::layout::digits::{before_first, count_words, table_digits};
+use crate::layout::grid::{self, CLUSTER, Grid, Params, Record};
 use crate::shared::bounds::LARGEST_COUNT;
 use crate::shared::wgsl::number;
 
@@ -131,19 +131,50 @@ const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS
 const LARGE_TABLE_TOTALS: u32 = 2 * LARGE_TABLE_SHIFTS;
 
 variables! {
+    PARAMS = "params";
+    PAIR_PARAMS = "pair_params";
     SOURCE_LAYOUT = "source_layout";
     NEXT_GRID = "next_grid";
 }
 
 use variable::*;
+pub(crate) use variable::{PAIR_PARAMS, PARAMS};
+
+/// Objects of a table, as a step passes them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct TableInput {
+    pub objects: u64,
+    /// Number of static objects; all of them if `is_static`.
+    pub statics: u32,
+    pub is_static: bool,
+    /// Index of the word in the caller's buffer that holds the number of objects, if only the device knows it.
+    pub object_limit: Option<u32>,
+    /// Layouts of objects and worlds; `None` if packed.
+    pub layouts: [Option<SourceLayout>; 2],
+    /// Bytes of exclusions and filter data behind the objects, if the step excludes pairs.
+    pub behind_objects: Option<u64>,
+}
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct TablePlan {
+    pub params: Params,
+    pub sort: SortStrategy,
+    pub is_static: bool,
+    /// True if `prepare` copies the objects, which makes room for static objects before them and exclusions behind.
     pub prepares: bool,
-    /// Bytes of exclusions and filter data behind the objects.
     pub behind_objects: u64,
     pub layout: Option<SourceLayout>,
     pub source_worlds: Option<SourceLayout>,
+}
+
+macro_rules! label {
+    ($plan:expr, $name:literal) => {
+        if $plan.is_static {
+            concat!("static_", $name)
+        } else {
+            $name
+        }
+    };
 }
 
 pub(crate) struct TableUniforms {
@@ -156,23 +187,45 @@ pub(crate) struct TableUniforms {
 }
 
 impl TablePlan {
-    /// Sets the capacities for entries and cells. `wanted`: entries that earlier steps needed.
-    pub fn fit(params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) -> Result<(), InputError> {
-        let (objects, words) = (params.object_count, room.binding_limit / 4);
-        if params.is_uniform() {
-            let first = grid::first_entries(objects, capacities.entries);
-            params.entry_capacity = match (capacities.entries, room.growth) {
-                (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into())?,
-                // The offsets of pairs take one word more than the entries.
-                _ => first.max(wanted.into()).min(words - 1).min(LARGEST_COUNT - 1) as u32,
-            };
-        }
-        // Words of the cell table behind its cells: buckets of the large list, ignored objects, end of the large-object
-        // table.
-        let past_cells = u64::from(params.large_mask) + 3;
-        let cells = grid::table_capacity(params.scheme, objects, capacities.entries);
-        params.table_capacity = cells.min(words - past_cells).min(LARGEST_COUNT - past_cells) as u32;
-        Ok(())
+    pub fn new(basis: &Basis<'_>, input: &TableInput) -> Result<Self, InputError> {
+        let Basis { descriptor, demand, .. } = *basis;
+        let object_count = count("objects", input.objects)?;
+        let first_object = if input.is_static { 0 } else { input.statics };
+        let base = Params::of_table(descriptor, object_count, first_object);
+        let finds_pairs = descriptor.pairs && !input.is_static;
+        let records = basis.binding_limit / size_of::<Record>() as u64;
+        let has_clusters =
+            !base.is_uniform() && !input.is_static && input.objects + input.objects.div_ceil(CLUSTER.into()) <= records;
+        let records = match has_clusters {
+            true => records / (u64::from(CLUSTER) + 1) * u64::from(CLUSTER),
+            false => records,
+        };
+        let large_table = u64::from(grid::large_table_capacity(&base, finds_pairs));
+        let wanted = if input.is_static {
+            demand.static_entries
+        } else {
+            demand.entries
+        };
+        let params = Params {
+            entry_capacity: entry_capacity(basis, &base, wanted)?,
+            table_capacity: table_capacity(basis, &base),
+            static_count: if input.is_static { object_count } else { input.statics },
+            object_limit: input.object_limit.map_or(0, |word| word + 1),
+            has_clusters: has_clusters.into(),
+            large_table_capacity: records.saturating_sub(input.objects).min(large_table) as u32,
+            ..base
+        };
+        let [layout, source_worlds] = input.layouts;
+        let copies = input.statics > 0 || input.object_limit.is_some() || input.behind_objects.is_some();
+        Ok(Self {
+            params,
+            sort: descriptor.sort,
+            is_static: input.is_static,
+            prepares: descriptor.prepares() || input.is_static || copies || layout.is_some(),
+            behind_objects: input.behind_objects.unwrap_or(0),
+            layout,
+            source_worlds: source_worlds.filter(|_| params.has_worlds()),
+        })
     }
 
     pub const fn source(&self) -> BufferId {
@@ -191,7 +244,9 @@ impl TablePlan {
         }
     }
 
-    pub fn sizes(&self, params: &Params) -> Sizes {
+    /// Sizes of the table's buffers. `pair_rows`: rows of pair counts, which reuse the keys' buffers.
+    pub fn sizes(&self, pair_rows: u32) -> Sizes {
+        let params = &self.params;
         let objects = u64::from(params.object_count);
         let entries = u64::from(params.table_entries());
         let records = u64::from(grid::record_capacity(params));
@@ -212,8 +267,8 @@ impl TablePlan {
             (buffer::SPARSE_GROUPS, 12),
             (buffer::CROWDED_GROUPS, 12),
             // The buffer later holds the number of rows of pair counts to walk again, then these rows.
-            (buffer::KEYS_0, 4 * entries.max(1 + u64::from(params.entry_rows))),
-            (buffer::KEYS_1, 4 * entries.max(1 + u64::from(params.entry_rows))),
+            (buffer::KEYS_0, 4 * entries.max(1 + u64::from(pair_rows))),
+            (buffer::KEYS_1, 4 * entries.max(1 + u64::from(pair_rows))),
             (buffer::VALUES_0, 4 * entries),
             (buffer::VALUES_1, 4 * entries),
             (buffer::STARTS, 4 * slots),
@@ -224,8 +279,10 @@ impl TablePlan {
         if self.prepares && self.layout.is_none() {
             sizes.push((buffer::SOURCE_OBJECTS, size_of::<Aabb>() as u64 * objects));
         }
+        sizes.extend(sort::sizes(count_words(&self.digits())));
         if params.is_uniform() {
             sizes.push((buffer::ENTRY_OFFSETS, 4 * u64::from(entry_counts(params))));
+            sizes.extend(scan::sizes(entry_counts(params)));
         }
         if params.is_hierarchical() {
             sizes.push((
@@ -236,9 +293,18 @@ impl TablePlan {
         sizes
     }
 
-    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableUniforms {
-        let params = &shape.params;
-        let digits = table_digits(params, shape.sort);
+    /// Buffers of the sorted entries.
+    pub fn sorted(&self) -> KeyValueBuffers {
+        PING_PONG.after(self.digits().len())
+    }
+
+    pub fn digits(&self) -> Vec<SortParams> {
+        table_digits(&self.params, self.sort)
+    }
+
+    pub fn write(&self, blocks: &mut Blocks) -> TableUniforms {
+        let params = &self.params;
+        let digits = self.digits();
         let before_first = before_first(&digits, !params.is_uniform());
         TableUniforms {
             layout: self.layout.map(|layout| blocks.push(&layout)),
@@ -259,11 +325,12 @@ impl TablePlan {
         }
     }
 
-    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableUniforms) -> KeyValueBuffers {
-        let params = &shape.params;
+    /// `is_crowded`: the variant that counts pairs, `None` if the device chooses.
+    pub fn record(&self, recorder: &mut Recorder<'_>, blocks: &TableUniforms, is_crowded: Option<bool>) {
+        let params = &self.params;
         let objects = params.object_count;
         // The sort of CPUs, where each workgroup is costly.
-        let is_serial = shape.sort == SortStrategy::SerialTiles;
+        let is_serial = self.sort == SortStrategy::SerialTiles;
         if params.is_hierarchical() {
             recorder.clear(buffer::SAMPLE_STATISTICS);
             recorder.clear(buffer::DENSITY_BUCKETS);
@@ -275,7 +342,7 @@ impl TablePlan {
         }
         sort::clear_counts(recorder, &blocks.digits);
         if let Some(worlds) = &blocks.worlds {
-            recorder.stage(label!("worlds"), |stage| worlds.record(stage));
+            recorder.stage(label!(self, "worlds"), |stage| worlds.record(stage));
         }
         if self.prepares {
             // Without a device count, the pass reads no limits, so it may bind any buffer.
@@ -283,15 +350,15 @@ impl TablePlan {
             let layout = blocks.layout.map(|block| SOURCE_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };
             let binds: Vec<_> = all.into_iter().chain(layout).collect();
-            recorder.stage(label!("prepare"), |stage| stage.run(pass, objects, &binds));
+            recorder.stage(label!(self, "prepare"), |stage| stage.run(pass, objects, &binds));
         }
         if params.is_hierarchical() {
-            recorder.stage(label!("statistics"), |stage| {
+            recorder.stage(label!(self, "statistics"), |stage| {
                 let lanes = if is_serial { 1 } else { LANES_PER_SAMPLE };
                 stage.run(&SAMPLE_STATISTICS, lanes * params.sample_count, &[]);
             });
         }
-        recorder.stage(label!("levels"), |stage| {
+        recorder.stage(label!(self, "levels"), |stage| {
             let groups = match is_serial {
                 true => objects.div_ceil(LEVEL_TILE),
                 false => objects.div_ceil(WORKGROUP).min(LEVEL_GROUPS),
@@ -305,7 +372,7 @@ impl TablePlan {
         let [keys, values] = unsorted.binds();
         let tiles = params.large_table_tiles();
         let [sort_block, counts] = sort::counting(blocks.before_first);
-        recorder.stage(label!("entries"), |stage| {
+        recorder.stage(label!(self, "entries"), |stage| {
             if params.is_uniform() {
                 stage.run(&ENTRY_COUNT, objects, &[]);
                 blocks.entries.record(stage);
@@ -316,40 +383,65 @@ impl TablePlan {
             }
         });
         if has_large_table {
-            recorder.stage(label!("large_table"), |stage| {
+            recorder.stage(label!(self, "large_table"), |stage| {
                 let grids = [buffer::GRID.is(buffer::LEVELS), NEXT_GRID.is(buffer::GRID)];
                 let binds = [grids[0], grids[1], keys, values, sort_block, counts];
                 stage.run_groups(&LARGE_TABLE_EMIT, tiles, &binds);
             });
         }
         let sort = Sort {
-            strategy: shape.sort,
+            strategy: self.sort,
             ping_pong: PING_PONG,
             grid: buffer::GRID,
             counts_first: blocks.counts_first,
         };
-        let mut sorted = unsorted;
-        recorder.stage(label!("sort"), |stage| {
-            sorted = sort.record(stage, &blocks.digits, unsorted)
+        recorder.stage(label!(self, "sort"), |stage| {
+            sort.record(stage, &blocks.digits, unsorted);
         });
-        recorder.stage(label!("gather"), |stage| {
+        let sorted = self.sorted();
+        recorder.stage(label!(self, "gather"), |stage| {
             stage.run(&GATHER, objects.max(params.entry_capacity + 1), &sorted.binds());
         });
-        let is_sparse = shape.sort != SortStrategy::SerialTiles && params.counts_crowded() == Some(false);
+        let is_sparse = !is_serial && is_crowded == Some(false);
         if params.has_clusters != 0 && !is_sparse {
             let blocks = (objects + params.large_table_capacity).div_ceil(WORKGROUP);
             // Few workgroups outside of crowded scenes, where they start for nothing.
-            let groups = match params.counts_crowded() {
+            let groups = match is_crowded {
                 Some(true) => blocks,
                 _ if is_serial => blocks.div_ceil(SERIAL_BLOCKS),
                 _ => blocks.div_ceil(SPARSE_BLOCKS),
             };
-            recorder.stage(label!("clusters"), |stage| {
+            recorder.stage(label!(self, "clusters"), |stage| {
                 stage.run_groups(&CLUSTERS, groups.max(1), &sorted.binds());
             });
         }
-        sorted
     }
+}
+
+fn entry_capacity(basis: &Basis<'_>, params: &Params, wanted: u32) -> Result<u32, InputError> {
+    if !params.is_uniform() {
+        return Ok(params.object_count);
+    }
+    let outputs = &basis.descriptor.outputs;
+    match (outputs.capacities.entries, outputs.growth) {
+        (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into()),
+        (first, _) => {
+            let first = grid::first_entries(params.object_count, first);
+            // The offsets of pairs take one word more than the entries.
+            let most = (basis.binding_limit / 4 - 1).min(LARGEST_COUNT - 1);
+            Ok(first.max(wanted.into()).min(most) as u32)
+        }
+    }
+}
+
+fn table_capacity(basis: &Basis<'_>, params: &Params) -> u32 {
+    // Words of the cell table behind its cells: buckets of the large list, ignored objects, end of the large-object
+    // table.
+    let past_cells = u64::from(params.large_mask) + 3;
+    let wanted_entries = basis.descriptor.outputs.capacities.entries;
+    let cells = grid::table_capacity(params.scheme, params.object_count, wanted_entries);
+    let words = basis.binding_limit / 4;
+    cells.min(words - past_cells).min(LARGEST_COUNT - past_cells) as u32
 }
 
 pub(crate) fn unused_keys(sorted: KeyValueBuffers) -> BufferId {

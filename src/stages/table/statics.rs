@@ -1,14 +1,10 @@
 use super::{TablePlan, buffer as moving};
 use crate::api::input::{Placement, Source};
 use crate::api::scene::Statics;
-use crate::gpu::buffers::{BufferId, Buffers, buffers, rounded};
+use crate::gpu::buffers::{BufferId, buffers, rounded};
 use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Binds, Input};
 use crate::gpu::work_log::create_buffer;
-use crate::layout::grid::Params;
-use crate::shared::recording::Recording;
-use crate::stages::shape::COUNTERS;
-use crate::stages::sort::KeyValueBuffers;
 use crate::stages::sort::variable::VALUES;
 
 buffers! {
@@ -19,54 +15,16 @@ buffers! {
 }
 
 /// Buffers that walks read, each by its name in the build and in a step.
-const WALKED: [(BufferId, BufferId); 3] = [
+pub(crate) const WALKED: [(BufferId, BufferId); 3] = [
     (moving::GRID, buffer::GRID),
     (moving::RECORDS, buffer::RECORDS),
     (moving::STARTS, buffer::STARTS),
 ];
 
-pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer::STARTS, buffer::VALUES];
-
-/// A table of static objects. Its contents match `generation` once all recorded work has run.
-pub(crate) struct StaticTable {
-    pub generation: u64,
-    /// Recording that built the table or last copied its boxes.
-    pub written: Recording,
-    pub params: Params,
-    pub sorted: KeyValueBuffers,
-    pub buffers: Buffers,
-}
-
-impl StaticTable {
-    pub fn is_of(&self, generation: u64, params: &Params) -> bool {
-        !self.written.is_dropped() && self.generation == generation && self.params == *params
-    }
-
-    pub fn drop_scratch(&mut self) {
-        self.buffers.keep(&kept(&self.params, self.sorted.values));
-    }
-
-    pub fn inputs(&self) -> Vec<Input> {
-        let values = self.params.is_uniform().then_some((self.sorted.values, buffer::VALUES));
-        let bound = WALKED.into_iter().chain(values);
-        bound.map(|(of, id)| Input::whole(id, self.buffers.get(of))).collect()
-    }
-}
-
-pub(crate) fn kept(params: &Params, values: BufferId) -> Vec<BufferId> {
-    let values = params.is_uniform().then_some(values);
-    let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
-    kept.into_iter().chain(values).collect()
-}
-
 /// Bindings for walks of the table. Only the uniform scheme reads values; the others bind any buffer.
-pub(crate) fn binds(params: &Params) -> [Binds; 4] {
+pub(crate) fn binds(is_uniform: bool) -> [Binds; 4] {
     let [grid, records, starts] = WALKED.map(|(of, id)| of.is(id));
-    let values = if params.is_uniform() {
-        buffer::VALUES
-    } else {
-        buffer::RECORDS
-    };
+    let values = if is_uniform { buffer::VALUES } else { buffer::RECORDS };
     [grid, records, starts, VALUES.is(values)]
 }
 
@@ -75,9 +33,9 @@ pub(crate) fn sources(
     label: &str,
     statics: &Statics<'_>,
     plan: &TablePlan,
-    params: &Params,
     objects: &wgpu::Buffer,
 ) -> Vec<Input> {
+    let params = &plan.params;
     let boxes = source(device, label, moving::SOURCE_OBJECTS, statics.objects);
     let mut inputs = vec![Input::whole(moving::OBJECTS, objects)];
     if !params.has_worlds() {

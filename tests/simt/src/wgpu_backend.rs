@@ -231,12 +231,15 @@ struct Pipeline {
     program: Arc<Program>,
 }
 
+#[derive(Clone)]
 struct Group(Vec<Bound>);
 
+#[derive(Clone)]
 struct Bound {
     binding: u32,
     buffer: Arc<Bytes>,
     range: Range<usize>,
+    has_offset: bool,
 }
 
 macro_rules! debug {
@@ -261,7 +264,7 @@ macro_rules! objects {
 
 objects! {
     BindGroup(Arc<Group>): BindGroupInterface;
-    BindGroupLayout(()): BindGroupLayoutInterface;
+    BindGroupLayout(Vec<u32>): BindGroupLayoutInterface;
     PipelineLayout(()): PipelineLayoutInterface;
     CommandBuffer(Mutex<Vec<Command>>): CommandBufferInterface;
 }
@@ -322,7 +325,7 @@ impl ShaderModuleInterface for ShaderModule {
 
 impl ComputePipelineInterface for ComputePipeline {
     fn get_bind_group_layout(&self, _: u32) -> DispatchBindGroupLayout {
-        DispatchBindGroupLayout::custom(BindGroupLayout(()))
+        DispatchBindGroupLayout::custom(BindGroupLayout(Vec::new()))
     }
 }
 
@@ -390,10 +393,17 @@ impl ComputePassInterface for ComputePass {
     }
 
     fn set_bind_group(&mut self, index: u32, group: Option<&DispatchBindGroup>, offsets: &[u32]) {
-        assert!(offsets.is_empty(), "dynamic offsets");
         let at = index as usize;
         self.groups.resize_with(self.groups.len().max(at + 1), || None);
-        self.groups[at] = group.map(|group| group.as_custom::<BindGroup>().expect("a group").0.clone());
+        self.groups[at] = group.map(|group| {
+            let mut group = Group::clone(&group.as_custom::<BindGroup>().expect("a group").0);
+            let dynamic = group.0.iter_mut().filter(|bound| bound.has_offset);
+            for (bound, &offset) in dynamic.zip(offsets) {
+                bound.range.start += offset as usize;
+                bound.range.end += offset as usize;
+            }
+            Arc::new(group)
+        });
     }
 
     fn dispatch_workgroups(&mut self, x: u32, y: u32, z: u32) {
@@ -653,11 +663,21 @@ impl DeviceInterface for Device {
         DispatchShaderModule::custom(ShaderModule(source.into_owned()))
     }
 
-    fn create_bind_group_layout(&self, _: &wgpu::BindGroupLayoutDescriptor<'_>) -> DispatchBindGroupLayout {
-        DispatchBindGroupLayout::custom(BindGroupLayout(()))
+    fn create_bind_group_layout(&self, of: &wgpu::BindGroupLayoutDescriptor<'_>) -> DispatchBindGroupLayout {
+        let dynamic = of.entries.iter().filter(|entry| {
+            matches!(
+                entry.ty,
+                wgpu::BindingType::Buffer {
+                    has_dynamic_offset: true,
+                    ..
+                }
+            )
+        });
+        DispatchBindGroupLayout::custom(BindGroupLayout(dynamic.map(|entry| entry.binding).collect()))
     }
 
     fn create_bind_group(&self, group: &wgpu::BindGroupDescriptor<'_>) -> DispatchBindGroup {
+        let layout = group.layout.as_custom::<BindGroupLayout>().expect("a layout");
         let bound = group.entries.iter().map(|entry| {
             let wgpu::BindingResource::Buffer(bound) = &entry.resource else {
                 panic!("a binding is not a buffer");
@@ -671,6 +691,7 @@ impl DeviceInterface for Device {
                 binding: entry.binding,
                 buffer: buffer.clone(),
                 range: range(buffer, bound.offset, bound.size.map(wgpu::BufferSize::get)),
+                has_offset: layout.0.contains(&entry.binding),
             }
         });
         DispatchBindGroup::custom(BindGroup(Arc::new(Group(bound.collect()))))

@@ -1,31 +1,16 @@
+use super::results::Facts;
 use super::walk_shrink::WalkShrink;
 use crate::api::counters::{Counters, Status};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::gpu::device_context::DeviceContext;
+use crate::stages::shape::{Basis, Demand};
+use crate::stages::walks::MAX_WALKS;
 use crate::stages::{pairs, rays};
 
 /// Steps whose counters must arrive before capacities may shrink.
 const READS_BEFORE_SHRINK: u32 = 64;
 /// Capacities never shrink below this number of rows.
 const MIN_KEPT_ROWS: u32 = 1 << 16;
-
-/// Demand for growable outputs, in rows unless noted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Demand {
-    pub entries: u32,
-    pub static_entries: u32,
-    pub pairs: u32,
-    pub hits: u32,
-    pub ray_cells: u32,
-    pub results: u32,
-    pub rounds: u32,
-    /// Words of test bits per entry.
-    pub bit_words: u32,
-    /// Words of chunks of partners per entry.
-    pub chunk_words: u32,
-    /// Hits worth caching per ray, if measured.
-    pub cached_hits: Option<u32>,
-    pub walk_shrink: u32,
-    pub is_crowded: Option<bool>,
-}
 
 impl Demand {
     pub fn of(counters: &Counters, rays: Option<u32>) -> Self {
@@ -138,45 +123,44 @@ impl RecentPeak {
     }
 }
 
-#[derive(Clone, Copy)]
-pub(crate) struct Observed {
-    pub walk_shrink: u32,
-    pub rays: Option<u32>,
-    pub is_crowded: Option<bool>,
-    pub is_of_step: bool,
-}
-
+/// What later steps need, by the counters of earlier ones.
 #[derive(Default)]
-pub(crate) struct DemandTracker {
+pub(crate) struct Growth {
     hint: Demand,
     last: Demand,
     recent: RecentPeak,
     walk_shrink: WalkShrink,
 }
 
-impl DemandTracker {
-    pub const fn hint(&self) -> Demand {
-        self.hint
+impl Growth {
+    pub fn basis<'b>(&'b self, context: &DeviceContext, descriptor: &'b BroadPhaseDescriptor<'b>) -> Basis<'b> {
+        Basis {
+            descriptor,
+            demand: &self.hint,
+            binding_limit: context.binding_limit(),
+            is_hardware: context.is_hardware(),
+        }
     }
 
-    pub const fn last(&self) -> &Demand {
-        &self.last
+    /// Maximum rounds per ray, query or pair walk of the next recording.
+    pub fn rounds(&self, context: &DeviceContext, descriptor: &BroadPhaseDescriptor<'_>) -> usize {
+        MAX_WALKS * self.basis(context, descriptor).rounds().count as usize
     }
 
     /// Updates the demand. Capacities grow only with a `headroom`.
-    pub fn observe(&mut self, counters: &Counters, observed: Observed, headroom: Option<f32>) {
+    pub fn observe(&mut self, counters: &Counters, facts: &Facts, is_crowded: Option<bool>, headroom: Option<f32>) {
         self.walk_shrink
-            .observe(observed.walk_shrink, counters.status.has(Status::CUT));
+            .observe(facts.walk_shrink, counters.status.has(Status::CUT));
         self.hint.walk_shrink = self.walk_shrink.level();
         self.last = Demand {
             walk_shrink: self.hint.walk_shrink,
-            ..Demand::of(counters, observed.rays)
+            ..Demand::of(counters, facts.rays_counted)
         };
         // Updated even if capacities are fixed.
-        self.hint.is_crowded = observed.is_crowded.or(self.hint.is_crowded);
+        self.hint.is_crowded = is_crowded.or(self.hint.is_crowded);
         if let Some(headroom) = headroom {
             let grown = self.hint.grown(self.last, Demand::held(counters), headroom);
-            self.hint = self.recent.observe(grown, self.last, observed.is_of_step, headroom);
+            self.hint = self.recent.observe(grown, self.last, facts.is_of_step, headroom);
         }
     }
 

@@ -1,0 +1,295 @@
+//! Rays and queries of a broad phase or a query set.
+
+use std::sync::Arc;
+
+use super::inputs::{Placer, check_own_queries, check_queries, query_sources};
+use super::output::StepOutput;
+use super::plan::AnswerPlan;
+use super::results::Facts;
+use super::table::TableView;
+use crate::api::counters::{Status, word};
+use crate::api::error::StepError;
+use crate::api::output::{PairOutput, QueryOutput, RayOutput};
+use crate::api::scene::QueryInput;
+use crate::api::types::Page;
+use crate::gpu::bindings::Range;
+use crate::gpu::buffers::Buffers;
+use crate::gpu::reading::Readable;
+use crate::gpu::recorder::{Binds, Input, Recorder};
+use crate::gpu::session::Session;
+use crate::gpu::upload::{Block, Blocks, Uniforms};
+use crate::layout::counters::Held;
+use crate::layout::query_sizes::QuerySizes;
+use crate::shared::recording::Recording;
+use crate::stages::order::OrderUniforms;
+use crate::stages::pairs::EXCLUSIONS;
+use crate::stages::queries::{QUERY_PARAMS, QueryUniforms};
+use crate::stages::rays::{RAY_PARAMS, RayPlan, RayUniforms};
+use crate::stages::shape::{Basis, COUNTERS};
+use crate::stages::table::{PARAMS, TablePlan};
+use crate::stages::walks::{TableBlocks, TableOf};
+use crate::stages::{input, order, queries, rays};
+
+/// Buffers of rays, queries and counters, and the last recording that wrote them.
+pub(crate) struct QueryEngine {
+    pub buffers: Buffers,
+    pub last: Option<Answers>,
+}
+
+pub(crate) struct Answers {
+    pub plan: AnswerPlan,
+    /// False for a query of a broad phase's own table.
+    pub is_of_step: bool,
+    pub view: Arc<TableView>,
+    pub inputs: Vec<Input>,
+    /// Blocks of the moving and the static table.
+    pub blocks: [Option<Range>; 2],
+    /// Recording of the counts that pages use.
+    pub counts: Recording,
+    pub recording: Recording,
+}
+
+pub(crate) struct AnswerUniforms {
+    binds: Vec<Binds>,
+    rays: Option<RayUniforms>,
+    queries: Option<QueryUniforms>,
+    order: Vec<OrderUniforms>,
+}
+
+/// Pushes the blocks of both tables. They come first, so that the caller's shaders find them until the next step.
+pub(crate) fn write_tables(blocks: &mut Blocks, table: &TablePlan, statics: Option<&TablePlan>) -> TableBlocks {
+    TableBlocks {
+        moving: blocks.push(&table.params),
+        statics: statics.map(|statics| blocks.push(&statics.params)),
+    }
+}
+
+pub(crate) fn table_ranges(uniforms: &Uniforms, tables: TableBlocks) -> [Option<Range>; 2] {
+    [
+        Some(uniforms.range(tables.moving)),
+        tables.statics.map(|block| uniforms.range(block)),
+    ]
+}
+
+impl AnswerPlan {
+    /// `exclusions`: block of the step's excluded pairs.
+    pub fn write(
+        &self,
+        blocks: &mut Blocks,
+        table: &TablePlan,
+        tables: TableBlocks,
+        exclusions: Block,
+    ) -> AnswerUniforms {
+        let mut binds = vec![PARAMS.is_block(tables.moving), EXCLUSIONS.is_block(exclusions)];
+        binds.extend(self.rays.map(|rays| RAY_PARAMS.is_block(blocks.push(&rays.params))));
+        binds.extend(
+            self.queries
+                .map(|queries| QUERY_PARAMS.is_block(blocks.push(&queries.params))),
+        );
+        AnswerUniforms {
+            binds,
+            rays: self.rays.as_ref().map(|rays| rays.write(blocks, tables, &table.params)),
+            queries: self
+                .queries
+                .as_ref()
+                .map(|queries| queries.write(blocks, tables, &table.params)),
+            order: order::write(blocks, &self.order, table.sort),
+        }
+    }
+
+    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &AnswerUniforms, view: &TableView) {
+        recorder.binds.clone_from(&blocks.binds);
+        let copied = [
+            blocks.rays.as_ref().and_then(|rays| rays.copied),
+            blocks.queries.as_ref().and_then(|queries| queries.copied),
+        ];
+        input::record(recorder, copied);
+        if let (Some(rays), Some(blocks)) = (&self.rays, &blocks.rays) {
+            rays.record_counts(recorder, blocks, view.table.sorted());
+        }
+        if let (Some(queries), Some(blocks)) = (&self.queries, &blocks.queries) {
+            queries.record_counts(recorder, blocks, view.table.sorted());
+        }
+    }
+
+    /// `first` is true directly after counting. Only then are results without pages (such as closest hits) found.
+    pub fn record_emit(&self, recorder: &mut Recorder<'_>, blocks: &AnswerUniforms, view: &TableView, first: bool) {
+        recorder.binds.clone_from(&blocks.binds);
+        if let (Some(rays), Some(blocks)) = (&self.rays, &blocks.rays) {
+            rays.record_emit(recorder, blocks, view.table.sorted(), first);
+        }
+        if let (Some(queries), Some(blocks)) = (&self.queries, &blocks.queries) {
+            queries.record_emit(recorder, blocks, view.table.sorted(), first);
+        }
+        for (output, blocks) in self.order.iter().zip(&blocks.order) {
+            output.record(recorder, blocks);
+        }
+    }
+}
+
+impl Answers {
+    /// What the host knows of the recording. `pairs`: capacity for pairs.
+    pub fn facts(&self, pairs: u32, reports: Status, sees_crowds: bool) -> Facts {
+        let rays = self.plan.rays.filter(RayPlan::lists_hits);
+        Facts {
+            recording: self.recording.clone(),
+            held: self.plan.held(&Held {
+                pairs,
+                ..self.view.held
+            }),
+            reports,
+            is_of_step: self.is_of_step,
+            rays_counted: rays.map(|rays| rays.params.count),
+            sees_crowds: sees_crowds && self.view.table.params.has_clusters == 1,
+            walk_shrink: self.plan.rounds.shrink,
+        }
+    }
+}
+
+impl QueryEngine {
+    pub fn new(label: &str) -> Self {
+        Self {
+            buffers: Buffers::new(label),
+            last: None,
+        }
+    }
+
+    /// Records rays and queries to the tables of `view`. Without `emits`, only counts rows. `own`: other buffers that
+    /// the recording writes.
+    pub fn record(
+        &mut self,
+        session: &mut Session,
+        encoder: &mut wgpu::CommandEncoder,
+        basis: &Basis<'_>,
+        view: &Arc<TableView>,
+        input: &QueryInput<'_>,
+        (emits, is_of_step): (bool, bool),
+        own: &[&Buffers],
+    ) -> Result<(), StepError> {
+        let context = Arc::clone(&session.context);
+        let device = context.device();
+        let limits = &device.limits();
+        check_queries(input, limits)?;
+        let own = [own, &[&self.buffers]].concat();
+        check_own_queries(input, &own, self.buffers.existing(COUNTERS))?;
+        let objects = view.table.params.all_objects().into();
+        let sizes = QuerySizes::of(input, objects, limits.min_storage_buffer_offset_alignment);
+        let plan = AnswerPlan::of_query(basis, &view.table, &sizes)?;
+        session.recording.reads([&view.recording]);
+        let mut blocks = Blocks::new(device);
+        let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
+        let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
+        let of_answers = plan.write(&mut blocks, &view.table, tables, exclusions);
+        let uniforms = session.write(encoder, blocks);
+        let inputs = self.place(session, encoder, input, &plan, &view.inputs);
+        session.begin_timing();
+        let mut recorder = session.recorder(encoder, &uniforms, vec![&self.buffers], Vec::new(), &inputs, true);
+        recorder.copy_from(&view.counters, COUNTERS);
+        // These words describe the rounds of pairs.
+        recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
+        plan.record_counts(&mut recorder, &of_answers, view);
+        if emits {
+            plan.record_emit(&mut recorder, &of_answers, view, true);
+        }
+        session.resolve_timing(encoder);
+        self.last = Some(Answers {
+            plan,
+            is_of_step,
+            view: Arc::clone(view),
+            inputs,
+            blocks: table_ranges(&uniforms, tables),
+            counts: session.recording.clone(),
+            recording: session.recording.clone(),
+        });
+        Ok(())
+    }
+
+    /// Records another page of the last results. `after_counts`: true directly after counting.
+    pub fn record_page(
+        &mut self,
+        session: &mut Session,
+        encoder: &mut wgpu::CommandEncoder,
+        basis: &Basis<'_>,
+        first: Page,
+        after_counts: bool,
+    ) -> Result<(), StepError> {
+        let last = self.last.as_mut().ok_or(StepError::NoStep)?;
+        last.counts.check()?;
+        let context = Arc::clone(&session.context);
+        let view = Arc::clone(&last.view);
+        let plan = last.plan.page(basis, &view.table, first);
+        session.recording.reads([&last.counts]);
+        let kept = [
+            rays::buffer::RAYS,
+            rays::buffer::SOURCE_RAYS,
+            queries::buffer::QUERIES,
+            queries::buffer::SOURCE_QUERIES,
+        ];
+        session
+            .bindings
+            .forget(&self.buffers.fit(context.device(), plan.sizes(), &kept));
+        let mut blocks = Blocks::new(context.device());
+        let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
+        let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
+        let of_answers = plan.write(&mut blocks, &view.table, tables, exclusions);
+        let uniforms = session.write(encoder, blocks);
+        let buffers = vec![&self.buffers];
+        let mut recorder = session.recorder(encoder, &uniforms, buffers, Vec::new(), &last.inputs, after_counts);
+        plan.record_emit(&mut recorder, &of_answers, &view, after_counts);
+        last.plan = plan;
+        last.blocks = table_ranges(&uniforms, tables);
+        last.recording = session.recording.clone();
+        Ok(())
+    }
+
+    /// Fits the buffers, and places rays and queries in them. Returns these inputs and those `of_table`.
+    pub fn place(
+        &mut self,
+        session: &mut Session,
+        encoder: &mut wgpu::CommandEncoder,
+        input: &QueryInput<'_>,
+        plan: &AnswerPlan,
+        of_table: &[Input],
+    ) -> Vec<Input> {
+        let context = Arc::clone(&session.context);
+        let caller_owned = query_sources(input, plan);
+        let outgrown = self.buffers.fit(context.device(), plan.sizes(), &caller_owned);
+        session.bindings.forget(&outgrown);
+        let mut placer = Placer::new(session, encoder, &self.buffers);
+        placer.placed.extend_from_slice(of_table);
+        placer.place_queries(input, plan);
+        placer.placed
+    }
+
+    /// Outputs of the last recording, with `pairs`. `recording` wrote all of them.
+    pub fn output(&self, pairs: Option<PairOutput>, recording: Recording) -> Result<StepOutput, StepError> {
+        let last = self.last.as_ref().ok_or(StepError::NoStep)?;
+        let (rays, queries) = (last.plan.rays.as_ref(), last.plan.queries.as_ref());
+        let [moving, statics] = last.blocks.clone();
+        Ok(StepOutput {
+            counters: self.buffers.get(COUNTERS).clone(),
+            pairs,
+            rays: rays.map_or_else(RayOutput::default, |rays| rays.output(&self.buffers)),
+            queries: queries.map_or_else(QueryOutput::default, |queries| queries.output(&self.buffers)),
+            table: last.view.output(TableOf::Moving, moving).ok_or(StepError::NoStep)?,
+            static_table: last.view.output(TableOf::Static, statics),
+            view: Arc::clone(&last.view),
+            recording,
+        })
+    }
+
+    pub fn readable(&self) -> [Vec<Readable>; 2] {
+        let plan = self.last.as_ref().map(|last| &last.plan);
+        let rays = plan.and_then(|plan| plan.rays.as_ref());
+        let queries = plan.and_then(|plan| plan.queries.as_ref());
+        [
+            rays.map_or_else(Vec::new, |rays| rays.readable(&self.buffers)),
+            queries.map_or_else(Vec::new, |queries| queries.readable(&self.buffers)),
+        ]
+    }
+
+    pub fn clear(&mut self) {
+        self.buffers.clear();
+        self.last = None;
+    }
+}

@@ -1,0 +1,151 @@
+//! Read-backs of a broad phase.
+
+use super::broad_phase::GpuBroadPhase;
+use super::results::Recorded;
+use crate::api::counters::{Counters, Status};
+use crate::api::error::{ReadBackError, StepError};
+use crate::api::result::{Outputs, StageTime, StepResult};
+use crate::gpu::readback::Readback;
+use crate::gpu::reading::Reading;
+
+impl GpuBroadPhase {
+    /// Reads the result of the last step, [`page`](Self::page) or [`query`](Self::query) after its submission: counters
+    /// and the rows in the output buffers. A query's result has no pairs. Submits a copy. Waits for and polls the
+    /// device on native targets, awaits it in browsers.
+    ///
+    /// # Errors
+    /// - [`ReadBackError::NoStep`]: nothing was recorded since the start or [`trim`](Self::trim).
+    /// - [`ReadBackError::NotSubmitted`]: the encoder was not submitted, or was dropped.
+    /// - [`ReadBackError::DeviceLost`], in browsers also [`ReadBackError::Map`]: the device is lost.
+    /// - [`ReadBackError::Timeout`]: the device took too long.
+    /// - [`ReadBackError::Device`]: the device refused the recording.
+    pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
+        if self.session.context.is_marked_lost() {
+            return Err(ReadBackError::DeviceLost);
+        }
+        self.await_errors().await?;
+        let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
+        let growth = (self.descriptor.headroom(), &mut self.growth);
+        let timeout = self.descriptor.outputs.timeout;
+        self.results.read_back(&self.session, growth, &recorded, timeout).await
+    }
+
+    /// Records a copy of `outputs`, counters and stage times to the host, directly after the last [`step`](Self::step),
+    /// [`page`](Self::page) or [`query`](Self::query) in the same encoder. Never waits: the result arrives a frame or
+    /// two later, unchanged by later steps. See [`Readback`].
+    ///
+    /// Only the device knows the row counts, so the copy has room for the rows of the last result, a quarter more, and
+    /// 64 KiB. If an output needs more, the result's [`status`](Counters::status) reports its overflow, and later
+    /// copies have room.
+    ///
+    /// # Errors
+    /// - [`StepError::NoStep`]: nothing was recorded since the start or [`trim`](Self::trim).
+    /// - [`StepError::Dropped`]: the step's encoder was dropped.
+    pub fn record_read_back(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        outputs: Outputs,
+    ) -> Result<Readback<StepResult>, StepError> {
+        let recorded = self.recorded().ok_or(StepError::NoStep)?;
+        self.results.record_read_back(&self.session, encoder, recorded, outputs)
+    }
+
+    /// Returns the newest counters on the host, of a [`step`](Self::step), [`query`](Self::query) or
+    /// [`read_back`](Self::read_back). They arrive a frame or two after a step, during your submissions or
+    /// [`wgpu::Device::poll`]. `None` before any arrive, and after [`trim`](Self::trim).
+    pub fn counters(&mut self) -> Option<Counters> {
+        self.poll_counters();
+        self.results.counters
+    }
+
+    /// Returns the GPU time of each stage in the recording that [`counters`](Self::counters) describes. Empty without
+    /// [`timestamps`](crate::OutputOptions::timestamps) or device support.
+    pub fn timings(&mut self) -> Vec<StageTime> {
+        self.poll_counters();
+        self.results.timings.clone()
+    }
+
+    /// Records a copy of the counters to the host.
+    pub(super) fn read_counters(&self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
+        self.record_read_back(encoder, Outputs::default()).map(drop)
+    }
+
+    pub(crate) fn poll_counters(&mut self) {
+        let headroom = self.descriptor.headroom();
+        self.results.poll(&self.session, &mut self.growth, headroom);
+    }
+
+    /// `None` before the first recording.
+    fn recorded(&self) -> Option<Recorded> {
+        let last = self.queries.last.as_ref()?;
+        let pairs = self.pairs.found.as_ref();
+        let of_pairs = if self.emits_pairs() {
+            self.pairs.readable()
+        } else {
+            Vec::new()
+        };
+        let [rays, queries] = self.queries.readable();
+        let capacity = pairs.map_or(0, |pairs| pairs.plan.params.capacity);
+        let facts = last.facts(capacity, Status::from_bits(!0), pairs.is_some());
+        Some(Recorded::new(
+            &self.session,
+            &self.queries.buffers,
+            [of_pairs, rays, queries],
+            facts,
+        ))
+    }
+
+    /// Copies counters, stage times and `outputs` of the last recording.
+    pub(crate) fn record_reading(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        outputs: Outputs,
+    ) -> Result<Reading, StepError> {
+        let recorded = self.recorded().ok_or(StepError::NoStep)?;
+        Ok(self
+            .results
+            .record_reading(&self.session, encoder, &recorded, &recorded.outputs(outputs), false))
+    }
+
+    pub(crate) async fn receive(
+        &mut self,
+        reading: Reading,
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<StepResult, ReadBackError> {
+        self.await_errors().await?;
+        let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
+        let growth = (self.descriptor.headroom(), &mut self.growth);
+        let timeout = self.descriptor.outputs.timeout;
+        self.results
+            .receive(&self.session, growth, &recorded, (reading, submission), timeout)
+            .await
+    }
+
+    pub(crate) async fn receive_counters(
+        &mut self,
+        reading: Reading,
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<Counters, ReadBackError> {
+        self.await_errors().await?;
+        let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
+        let growth = (self.descriptor.headroom(), &mut self.growth);
+        let timeout = self.descriptor.outputs.timeout;
+        let read = (&reading, submission);
+        let counters = self
+            .results
+            .map_counters(&self.session, growth, &recorded, read, timeout)
+            .await?;
+        self.session.recycle(reading);
+        Ok(counters)
+    }
+
+    pub(crate) fn check_dropped(&self) -> Result<(), ReadBackError> {
+        let last = self.queries.last.as_ref().ok_or(ReadBackError::NoStep)?;
+        crate::gpu::reading::check_dropped(&last.recording)
+    }
+
+    async fn await_errors(&mut self) -> Result<(), ReadBackError> {
+        let awaited = self.session.await_errors().await;
+        awaited.inspect_err(|_| self.forget())
+    }
+}

@@ -1,0 +1,148 @@
+//! The tables of a broad phase: of moving and of static objects.
+
+use std::sync::Arc;
+
+use super::output::{Table, table_kind};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::gpu::bindings::Range;
+use crate::gpu::buffers::{BufferId, Buffers, buffers};
+use crate::gpu::device_context::DeviceContext;
+use crate::gpu::pipelines::Pipelines;
+use crate::gpu::recorder::{Input, find};
+use crate::layout::blocks::Exclusions;
+use crate::layout::counters::Held;
+use crate::shared::recording::Recording;
+use crate::stages::shape::COUNTERS;
+use crate::stages::table::statics::{WALKED, buffer as fixed};
+use crate::stages::table::{TablePlan, buffer as moving};
+use crate::stages::walks::TableOf;
+
+buffers! {
+    /// Copy of the counters before the step's queries. Later queries start from this copy.
+    STEP_COUNTERS = "step_counters": Fixed;
+}
+
+pub(crate) use buffer::STEP_COUNTERS;
+
+/// True for a buffer of the static table's own; false for one that it shares with the moving table.
+pub(crate) fn kept_by_statics(id: BufferId) -> bool {
+    ![moving::OBJECTS, moving::SOURCE_OBJECTS, moving::WORLDS].contains(&id)
+}
+
+/// Buffers of a table, and its last build.
+pub(crate) struct TableEngine {
+    pub buffers: Buffers,
+    pub built: Option<Built>,
+}
+
+pub(crate) struct Built {
+    pub plan: TablePlan,
+    /// Version of static objects.
+    pub generation: u64,
+    /// Recording that built the table or last copied its boxes.
+    pub recording: Recording,
+}
+
+impl Built {
+    /// Returns true if the table is that of `plan`, and of static objects of this generation.
+    pub fn is_of(&self, plan: &TablePlan, generation: u64) -> bool {
+        !self.recording.is_dropped() && self.generation == generation && self.plan.params == plan.params
+    }
+}
+
+impl TableEngine {
+    pub fn new(label: &str) -> Self {
+        Self {
+            buffers: Buffers::new(label),
+            built: None,
+        }
+    }
+
+    /// Drops buffers that only building needs.
+    pub fn drop_scratch(&mut self) {
+        let Some(built) = &self.built else { return };
+        let values = built.plan.params.is_uniform().then_some(built.plan.sorted().values);
+        let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
+        let kept: Vec<_> = kept.into_iter().chain(values).collect();
+        self.buffers.keep(&kept);
+    }
+
+    /// Inputs of walks through this table of static objects.
+    pub fn static_inputs(&self) -> Vec<Input> {
+        let Some(built) = &self.built else {
+            return Vec::new();
+        };
+        let is_uniform = built.plan.params.is_uniform();
+        let values = is_uniform.then_some((built.plan.sorted().values, fixed::VALUES));
+        let bound = WALKED.into_iter().chain(values);
+        bound.map(|(of, id)| Input::whole(id, self.buffers.get(of))).collect()
+    }
+
+    pub fn clear(&mut self) {
+        self.buffers.clear();
+        self.built = None;
+    }
+}
+
+/// The tables of a step, as queries and the caller's shaders bind them.
+pub(crate) struct TableView {
+    pub table: TablePlan,
+    pub statics: Option<TablePlan>,
+    pub exclusions: Option<Exclusions>,
+    /// Buffers that walks bind.
+    pub inputs: Vec<Input>,
+    /// Counters before the step's rays and queries.
+    pub counters: wgpu::Buffer,
+    pub held: Held,
+    pub recording: Recording,
+    pub descriptor: BroadPhaseDescriptor<'static>,
+    pub context: Arc<DeviceContext>,
+    pub pipelines: Arc<Pipelines>,
+}
+
+impl TableView {
+    /// `None` if there are no static objects.
+    pub fn output(&self, of: TableOf, block: Option<Range>) -> Option<Table> {
+        let plan = match of {
+            TableOf::Moving => &self.table,
+            TableOf::Static => self.statics.as_ref()?,
+        };
+        let (ids, has_entries) = match of {
+            TableOf::Moving => (
+                [
+                    moving::GRID,
+                    moving::RECORDS,
+                    moving::STARTS,
+                    self.table.sorted().values,
+                ],
+                true,
+            ),
+            // Except in the uniform scheme, static records are in entry order and need no entries.
+            TableOf::Static => (
+                [fixed::GRID, fixed::RECORDS, fixed::STARTS, fixed::VALUES],
+                plan.params.is_uniform(),
+            ),
+        };
+        let part = |id: BufferId| find(&self.inputs, &[], id.name);
+        let [grid, records, starts, values] = ids;
+        let [grid, records, starts] = [part(grid)?, part(records)?, part(starts)?];
+        Some(Table {
+            starts: starts.buffer.clone(),
+            records: records.buffer.clone(),
+            grid: grid.buffer.clone(),
+            entries: part(values).filter(|_| has_entries).map(|range| range.buffer.clone()),
+            kind: table_kind(&self.descriptor),
+            params: plan.params,
+            block: block?,
+            objects: part(moving::OBJECTS)?.into(),
+            context: Arc::clone(&self.context),
+            recording: self.recording.clone(),
+        })
+    }
+}
+
+impl std::fmt::Debug for TableView {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("TableView").finish_non_exhaustive()
+    }
+}
