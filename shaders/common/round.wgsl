@@ -12,6 +12,7 @@ struct Round {
     continues: u32,
     is_continued: u32,
     walks: u32,
+    first_row: u32,
 }
 
 @group(0) @binding(10) var<uniform> round: Round;

@@ -1,6 +1,6 @@
 // uses: common/candidates, common/counters, common/round, common/round_counters, common/workgroup
-// uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own, pairs/pair_params
-// needs: count_before, put_count, walk_pairs
+// uses: pairs/pair_count_{variant}, pairs/pair_excludes, pairs/pair_filter, pairs/pair_own
+// needs: count_before, counted_rows, put_count, walk_pairs
 
 // Counts the pairs of each row: an entry, or a part of its walk. A last count of 0 follows: its exclusive prefix sum is
 // the total.
@@ -25,7 +25,7 @@ fn main(
 ) {
     let tile = counting_group(group, groups);
     let row = tile * WORKGROUP + local;
-    if (row < pair_params.entry_rows) {
+    if (row < counted_rows()) {
         begin_round();
         if (round.first != 0u) {
             found = count_before(row);
@@ -37,5 +37,5 @@ fn main(
         record_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
-    put_count(tile, local, found, row <= pair_params.entry_rows, false);
+    put_count(tile, local, found, row <= counted_rows(), false);
 }

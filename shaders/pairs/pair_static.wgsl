@@ -1,4 +1,4 @@
-// uses: common/box, common/candidates, pairs/pair_params, queries/query_walk
+// uses: common/box, common/candidates, queries/query_walk
 
 // Queries the static table, which `params` describes, with the box of a moving object. The box test is that of other
 // pairs.
@@ -21,11 +21,6 @@ struct Query {
     seeks_corners: bool,
     search_min: vec3<f32>,
     search_max: vec3<f32>,
-}
-
-// Number of moving objects, and of their rows of counts.
-fn static_rows() -> u32 {
-    return pair_params.rows - pair_params.entry_rows;
 }
 
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {

@@ -1,4 +1,4 @@
-// uses: common/candidates, common/counters, common/round, common/round_counters, common/workgroup, pairs/pair_params
+// uses: common/candidates, common/counters, common/round, common/round_counters, common/workgroup
 // uses: pairs/pair_static, pairs/pair_static_{variant}, pairs/pair_sums_{variant}, queries/query_image_own
 
 // Counts the static partners of each moving object. These counts follow those of entries. A last count of 0 follows:
@@ -19,10 +19,12 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let tile = pair_params.entry_rows / WORKGROUP + flat_workgroup(group, groups);
+    let first_tile = round.first_row / WORKGROUP;
+    let tile = first_tile + flat_workgroup(group, groups);
     let place = tile * WORKGROUP + local;
-    if (place >= pair_params.entry_rows && place < pair_params.rows) {
-        row = place - pair_params.entry_rows;
+    let end = round.first_row + round.walks;
+    if (place >= round.first_row && place < end) {
+        row = place - round.first_row;
         begin_round();
         if (round.first != 0u) {
             found = count_before(place);
@@ -31,6 +33,6 @@ fn main(
         record_rounds();
     }
     add_candidates(COUNTER_PAIR_CANDIDATES);
-    let is_row = place >= pair_params.entry_rows && place <= pair_params.rows;
-    put_count(tile, local, found, is_row, tile == pair_params.entry_rows / WORKGROUP);
+    let is_row = place >= round.first_row && place <= end;
+    put_count(tile, local, found, is_row, tile == first_tile);
 }

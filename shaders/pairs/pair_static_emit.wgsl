@@ -1,4 +1,4 @@
-// uses: common/round, common/workgroup, pairs/pair_params, pairs/pair_static, pairs/pair_static_{variant}
+// uses: common/round, common/workgroup, pairs/pair_static, pairs/pair_static_{variant}
 // uses: pairs/pair_write, queries/query_image_own
 
 // Writes the pairs of moving and static objects: from cached partners, or by a second walk if a moving object has more
@@ -35,10 +35,10 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (row >= static_rows()) {
+    if (row >= round.walks) {
         return;
     }
-    let index = pair_params.entry_rows + row;
+    let index = round.first_row + row;
     if (!needs_walk(row, index)) {
         return;
     }

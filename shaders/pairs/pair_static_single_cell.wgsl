@@ -1,4 +1,4 @@
-// uses: pairs/pair_cache, pairs/pair_params, pairs/pair_static
+// uses: common/round, pairs/pair_cache, pairs/pair_params, pairs/pair_static
 
 // Caches the first static partners of moving objects, after the cached partners of entries.
 
@@ -11,7 +11,7 @@ const STATIC_CACHED: u32 = 16u;
 var<private> values: array<u32, 1>;
 
 fn static_cache_slot(place: u32, row: u32) -> u32 {
-    return cache_slot(0u, pair_params.cached) + place * static_rows() + row;
+    return cache_slot(0u, pair_params.cached) + place * round.walks + row;
 }
 
 fn cache_partner(row: u32, place: u32, other: u32) {

@@ -1,8 +1,12 @@
-// uses: common/workgroup
+// uses: common/prelude, common/workgroup
 
 // Stores the counts for a scan pass: walks of the uniform scheme leave no binding free for sums.
 
 @group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
+
+fn counted_rows() -> u32 {
+    return params.entry_capacity;
+}
 
 fn count_before(row: u32) -> u32 {
     return pair_offsets[row];

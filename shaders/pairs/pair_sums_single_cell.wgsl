@@ -14,6 +14,10 @@ fn counted(word: u32) -> u32 {
     return atomicLoad(&pair_offsets[word]);
 }
 
+fn counted_rows() -> u32 {
+    return pair_params.entry_rows;
+}
+
 fn count_before(row: u32) -> u32 {
     return counted(row_word(row));
 }

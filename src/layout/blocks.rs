@@ -228,6 +228,8 @@ pub struct Round {
     pub is_continued: u32,
     /// Number of walks. In a self-query: number of objects in the querying table.
     pub walks: u32,
+    /// Row of pair counts of the first walk.
+    pub first_row: u32,
 }
 
 /// Loop iterations left in a round, as in `shaders/common/round.wgsl`.

@@ -351,7 +351,7 @@ impl PairPlan {
         PairUniforms {
             rounds: all(&mut rounds.of(params.entry_rows, 1, params.cached)),
             emit_rounds: all(&mut self.emit_rounds()),
-            static_rounds: all(&mut rounds.of(self.object_count, 1, STATIC_CACHED_PARTNERS)),
+            static_rounds: all(&mut self.static_rounds()),
             scan: self
                 .scanned()
                 .map(|count| Scan::of(blocks, buffer::OFFSETS, count, &counters::PAIRS, params.capacity)),
@@ -468,6 +468,12 @@ impl PairPlan {
             true => 0,
             false => 2 * u64::from(self.params.rows / WORKGROUP) + 1,
         }
+    }
+
+    fn static_rounds(&self) -> impl Iterator<Item = Round> {
+        let first_row = self.params.entry_rows;
+        let rounds = self.rounds.of(self.object_count, 1, STATIC_CACHED_PARTNERS);
+        rounds.map(move |round| Round { first_row, ..round })
     }
 
     /// Rounds of `pair_emit_*`, without the tests that `pair_replay` takes from cached bits.

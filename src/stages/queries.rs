@@ -97,7 +97,7 @@ impl QueryPlan {
             params,
             self_query: sizes.self_query,
             copying: Copying::of(sizes.query_layout, sizes.query_limit.is_some(), limit).filter(|_| has_own),
-            excludes: table.behind_objects > 0 && finds_partners,
+            excludes: table.behind_objects.is_some() && finds_partners,
             is_uniform: table.params.is_uniform(),
             has_statics: table.params.has_statics(),
             rounds: basis.rounds(),

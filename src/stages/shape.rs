@@ -114,6 +114,7 @@ impl Rounds {
             continues: 0,
             is_continued: 0,
             walks,
+            first_row: 0,
         })
     }
 

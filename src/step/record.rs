@@ -234,10 +234,11 @@ impl GpuBroadPhase {
         } = self;
         let context = Arc::clone(&session.context);
         let device = context.device();
+        // Taken first, since `begin_step` drops buffers that have become too large.
+        let held = table.buffers.existing(table::buffer::OBJECTS).cloned();
         for buffers in [&mut table.buffers, &mut pairs.buffers, &mut queries.buffers] {
             session.bindings.forget(&buffers.begin_step());
         }
-        let held = table.buffers.existing(table::buffer::OBJECTS).cloned();
         let mut outgrown = table
             .buffers
             .fit(device, plan.table_sizes(), &caller_owned(plan, scene));

@@ -162,7 +162,8 @@ pub(crate) struct TablePlan {
     pub is_static: bool,
     /// True if `prepare` copies the objects, which makes room for static objects before them and exclusions behind.
     pub prepares: bool,
-    pub behind_objects: u64,
+    /// Bytes of exclusions and filter data behind the objects, if the step excludes pairs.
+    pub behind_objects: Option<u64>,
     pub layout: Option<SourceLayout>,
     pub source_worlds: Option<SourceLayout>,
 }
@@ -222,7 +223,7 @@ impl TablePlan {
             sort: descriptor.sort,
             is_static: input.is_static,
             prepares: descriptor.prepares() || input.is_static || copies || layout.is_some(),
-            behind_objects: input.behind_objects.unwrap_or(0),
+            behind_objects: input.behind_objects,
             layout,
             source_worlds: source_worlds.filter(|_| params.has_worlds()),
         })
@@ -254,7 +255,7 @@ impl TablePlan {
         let mut sizes = vec![
             (
                 buffer::OBJECTS,
-                size_of::<Aabb>() as u64 * u64::from(params.all_objects()) + self.behind_objects,
+                size_of::<Aabb>() as u64 * u64::from(params.all_objects()) + self.behind_objects.unwrap_or(0),
             ),
             (buffer::RECORDS, size_of::<Record>() as u64 * records),
             (
