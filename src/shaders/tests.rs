@@ -11,8 +11,8 @@ use super::*;
 use crate::api::queries::self_query;
 use crate::gpu::link;
 use crate::layout::blocks::{
-    CountParams, CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GatherParams, OrderParams, Round,
-    ScanParams, ScatterParams, SortParams, SourceLayout,
+    CountParams, CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GatherParams, OrderParams, PairParams,
+    QueryParams, RayParams, Round, ScanParams, ScatterParams, SortParams, SourceLayout,
 };
 use crate::layout::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
@@ -273,13 +273,14 @@ fn names_are_unique_and_sources_name_their_files() {
 #[test]
 fn buffers_have_names_of_their_own_and_variables_are_declared() {
     use crate::addons::component;
-    use crate::gpu::recorder::PARAMS;
+    use crate::gpu::upload;
     use crate::stages::{input, order, pairs, queries, rays, scan, shape, sort, table};
-    use crate::step::plan;
+    use crate::step;
 
     let of_stages = [
         shape::buffer::ALL,
-        plan::buffer::ALL,
+        upload::buffer::ALL,
+        step::table::buffer::ALL,
         table::buffer::ALL,
         table::statics::buffer::ALL,
         scan::buffer::ALL,
@@ -301,7 +302,6 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     assert!(distinct(&names), "{names:?}");
 
     let variables = [
-        &[PARAMS][..],
         shape::variable::ALL,
         scan::variable::ALL,
         sort::variable::ALL,
@@ -309,6 +309,7 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
         input::variable::ALL,
         pairs::variable::ALL,
         rays::variable::ALL,
+        queries::variable::ALL,
         order::variable::ALL,
         component::variable::ALL,
         draw::variable::ALL,
@@ -440,13 +441,21 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     }
     check::<Params>(
         "Params",
-        offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
-            first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
-            ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, self_query, half, radius, nearest, result_capacity, first_result, pair_bit_words, partner_chunks,
-            first_object,
-            static_count, pair_rows, querier_count, rays_sorted, cached_hits, cached_partners,
-            large_table_capacity, object_limit, has_clusters, pair_variant, split_bits, entry_rows, large_table_tile),
+        offsets!(Params: object_count, entry_capacity, table_capacity, scheme, cell_inverse, sample_count,
+            sample_stride, dimensions, world_count, large_mask, margin, period_x, period_y, period_z, first_object,
+            static_count, large_table_capacity, object_limit, has_clusters, large_table_tile),
+    );
+    check::<PairParams>(
+        "PairParams",
+        offsets!(PairParams: capacity, first, bit_words, chunks, rows, cached, split_bits, entry_rows, variant),
+    );
+    check::<RayParams>(
+        "RayParams",
+        offsets!(RayParams: count, hit_capacity, first_hit, stride, cell_capacity, first_cell, is_sorted, cached),
+    );
+    check::<QueryParams>(
+        "QueryParams",
+        offsets!(QueryParams: count, is_wide, self_query, half, radius, nearest, capacity, first),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -454,7 +463,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     );
     check::<Round>(
         "Round",
-        offsets!(Round: first, tests, is_last, iterations, canary_iterations, continues, is_continued),
+        offsets!(Round: first, tests, is_last, iterations, canary_iterations, continues, is_continued, walks),
     );
     check::<SortParams>(
         "SortParams",
@@ -492,6 +501,51 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(GatherParams: first, stride, second, flags, elements, words, limit, row_word, value),
     );
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
+}
+
+/// Returns the fields of each uniform block, and true for those that some pass reads.
+fn uniform_fields() -> BTreeMap<String, BTreeMap<String, bool>> {
+    let mut blocks: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
+    for pass in passes() {
+        let (module, _) = parse(pass);
+        let functions = module.functions.iter().map(|(_, function)| function);
+        let functions: Vec<_> = functions
+            .chain(module.entry_points.iter().map(|entry| &entry.function))
+            .collect();
+        let uniforms = module.global_variables.iter();
+        for (handle, variable) in uniforms.filter(|(_, variable)| variable.space == AddressSpace::Uniform) {
+            let ty = &module.types[variable.ty];
+            let TypeInner::Struct { members, .. } = &ty.inner else {
+                panic!("{}: {:?} is no struct", pass.name, variable.name);
+            };
+            let fields = blocks.entry(ty.name.clone().unwrap()).or_default();
+            for (field, member) in members.iter().enumerate() {
+                let is_read = functions.iter().any(|function| {
+                    function.expressions.iter().any(|(_, expression)| match expression {
+                        Expression::AccessIndex { base, index } => {
+                            *index as usize == field
+                                && matches!(function.expressions[*base], Expression::GlobalVariable(of) if of == handle)
+                        }
+                        _ => false,
+                    })
+                });
+                *fields.entry(member.name.clone().unwrap()).or_default() |= is_read;
+            }
+        }
+    }
+    blocks
+}
+
+#[test]
+fn uniform_blocks_are_small_and_passes_read_every_field() {
+    let blocks = uniform_fields();
+    assert_eq!(blocks.len(), 17, "{:?}", blocks.keys());
+    for (block, fields) in blocks {
+        let most = if block == "Params" { 24 } else { 16 };
+        assert!(fields.len() <= most, "{block} has {} fields", fields.len());
+        let unread: Vec<_> = fields.iter().filter(|(_, is_read)| !**is_read).collect();
+        assert!(unread.is_empty(), "{block}: no pass reads {unread:?}");
+    }
 }
 
 /// Public constants are written in Rust and in WGSL; others are read from WGSL.

@@ -587,3 +587,41 @@ pub(crate) fn chunk_words(pairs: u64, entries: u64) -> u32 {
     let chained = pairs.saturating_sub(slots / 4 * entries);
     (chained * WORDS_PER_CHUNK / slots).div_ceil(entries) as u32
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stages::shape::Demand;
+    use crate::stages::table::TableInput;
+
+    fn params(objects: u64, demand: Demand) -> PairParams {
+        let descriptor = BroadPhaseDescriptor::default();
+        let basis = Basis::of(&descriptor, &demand);
+        let input = TableInput {
+            objects,
+            ..TableInput::default()
+        };
+        PairPlan::new(&basis, &TablePlan::new(&basis, &input).unwrap(), false).params
+    }
+
+    #[test]
+    fn split_walks_do_not_depend_on_earlier_steps() {
+        let crowded = Demand {
+            pairs: 1 << 20,
+            is_crowded: Some(true),
+            ..Demand::default()
+        };
+        for (objects, split_bits) in [(1, 1), (1 << 14, 1), ((1 << 14) + 1, 0)] {
+            for demand in [Demand::default(), crowded] {
+                assert_eq!(params(objects, demand).split_bits, split_bits, "{objects} objects");
+            }
+        }
+    }
+
+    #[test]
+    fn cached_partners_leave_room_for_all_objects_of_a_binding() {
+        // A box takes 32 bytes.
+        let cached = [1_000_000, (128 << 20) / 32].map(|objects| params(objects, Demand::default()).cached);
+        assert_eq!(cached, [MAX_CACHED_PARTNERS, FEW_CACHED_PARTNERS]);
+    }
+}

@@ -463,3 +463,40 @@ pub(crate) fn hits_worth_caching(hits: u64, rays: u64) -> u32 {
             .clamp(FIRST_CACHED_HITS.into(), MAX_CACHED_HITS.into()) as u32
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions};
+    use crate::stages::shape::Demand;
+    use crate::stages::table::TableInput;
+
+    #[test]
+    fn cached_hits_stay_within_a_binding_and_their_share() {
+        let descriptor = BroadPhaseDescriptor {
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let demand = Demand {
+            cached_hits: Some(MAX_CACHED_HITS),
+            ..Demand::default()
+        };
+        let basis = Basis::of(&descriptor, &demand);
+        let table = TablePlan::new(&basis, &TableInput::default()).unwrap();
+        for rays in [1, 5000, 1 << 20, 3 << 20] {
+            let sizes = QuerySizes {
+                rays,
+                casts: true,
+                ray_stride: 2,
+                ..QuerySizes::default()
+            };
+            let plan = RayPlan::new(&basis, &table, &sizes).unwrap().unwrap();
+            let cached = 8 * u64::from(plan.params.cached) * rays;
+            assert!(cached <= CACHED_HITS_BYTES, "{rays}: {cached}");
+            assert_eq!(plan.params.cached == 0, rays == 3 << 20);
+        }
+    }
+}

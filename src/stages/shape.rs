@@ -132,3 +132,16 @@ impl Rounds {
 pub(crate) const fn initial_rows(count: u32) -> u64 {
     4 * count as u64 + 1024
 }
+
+#[cfg(test)]
+impl<'d> Basis<'d> {
+    /// On hardware with WebGPU's default limit of bindings.
+    pub fn of(descriptor: &'d BroadPhaseDescriptor<'d>, demand: &'d Demand) -> Self {
+        Self {
+            descriptor,
+            demand,
+            binding_limit: 128 << 20,
+            is_hardware: true,
+        }
+    }
+}

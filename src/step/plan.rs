@@ -284,3 +284,46 @@ pub(crate) fn check_smallest_step(
         Err(error) => Err(DescriptorError::NoStepFits(error)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::descriptor::OutputOptions;
+
+    fn plan(max_bytes: Option<u64>) -> Result<StepPlan, InputError> {
+        let descriptor = BroadPhaseDescriptor {
+            outputs: OutputOptions {
+                max_bytes,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let input = StepInput {
+            objects: 10_000,
+            static_objects: 500,
+            queries: QuerySizes {
+                rays: 5000,
+                casts: true,
+                ray_stride: 2,
+                ..QuerySizes::default()
+            },
+            ..StepInput::default()
+        };
+        StepPlan::new(&Basis::of(&descriptor, &Demand::default()), &input)
+    }
+
+    #[test]
+    fn a_step_needs_no_more_memory_than_its_error_says() {
+        let Err(InputError::MemoryLimit { needed, limit: 4096 }) = plan(Some(4096)) else {
+            panic!("a step of 10,000 objects fits in 4096 bytes");
+        };
+        assert_eq!(
+            plan(Some(needed - 1)),
+            Err(InputError::MemoryLimit {
+                needed,
+                limit: needed - 1
+            })
+        );
+        assert_eq!(plan(Some(needed)), plan(None));
+    }
+}

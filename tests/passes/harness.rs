@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::common::Rng;
 use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
-use gpu_broad_phase::internals::blocks::{Overrides, Round, ScanParams};
+use gpu_broad_phase::internals::blocks::{Overrides, PairBlocks, QueryBlocks, RayBlocks, Round, ScanParams};
 use gpu_broad_phase::internals::grid::{Grid, Params};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::rows::CellTable;
@@ -34,6 +34,7 @@ pub const ONE_ROUND: Round = Round {
     canary_iterations: 16,
     continues: 0,
     is_continued: 0,
+    walks: 0,
 };
 
 pub use gpu_broad_phase::internals::counters::{
@@ -79,6 +80,57 @@ pub struct Bound {
     pub bytes: Vec<u8>,
     #[allow(dead_code, reason = "the interpreter's")]
     pub given: usize,
+}
+
+/// Uniform blocks of a pass: one for the variable that no other names, and those of named variables.
+#[derive(Clone)]
+pub struct Given {
+    unnamed: Vec<u8>,
+    named: Vec<(&'static str, Vec<u8>)>,
+}
+
+impl From<Vec<u8>> for Given {
+    fn from(unnamed: Vec<u8>) -> Self {
+        let named = Vec::new();
+        Self { unnamed, named }
+    }
+}
+
+impl<B: Blocks> From<&B> for Given {
+    fn from(blocks: &B) -> Self {
+        let (table, stage) = blocks.bytes();
+        Self {
+            unnamed: table,
+            named: vec![stage],
+        }
+    }
+}
+
+/// Blocks of a table and of a stage.
+pub trait Blocks: Copy {
+    fn table_mut(&mut self) -> &mut Params;
+
+    fn bytes(&self) -> (Vec<u8>, (&'static str, Vec<u8>));
+}
+
+macro_rules! blocks {
+    ($($blocks:ident: $stage:ident, $variable:literal;)+) => { $(
+        impl Blocks for $blocks {
+            fn table_mut(&mut self) -> &mut Params {
+                &mut self.table
+            }
+
+            fn bytes(&self) -> (Vec<u8>, (&'static str, Vec<u8>)) {
+                (uniform(&self.table), ($variable, uniform(&self.$stage)))
+            }
+        }
+    )+ };
+}
+
+blocks! {
+    PairBlocks: pairs, "pair_params";
+    RayBlocks: rays, "ray_params";
+    QueryBlocks: queries, "query_params";
 }
 
 pub fn variants_of(pass: &'static Pass) -> impl Iterator<Item = (&'static str, bool)> {
@@ -128,8 +180,16 @@ impl Bench {
         }
     }
 
-    /// Runs a pass. `block` is the uniform block, `contents` has the other buffers by name.
-    pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
+    /// Runs a pass. `contents` has storage buffers and further uniform blocks by name.
+    pub fn run(
+        &self,
+        pass: &'static Pass,
+        groups: u32,
+        blocks: impl Into<Given>,
+        contents: &[(&str, Vec<u8>)],
+    ) -> Output {
+        let Given { unnamed, named } = blocks.into();
+        let mut unnamed = Some(unnamed);
         let excludes = contents.iter().any(|(name, _)| *name == "exclusions") && pass.declares("EXCLUDES");
         self.run.borrow_mut().insert((pass.name, excludes));
         let constants = [
@@ -142,15 +202,15 @@ impl Bench {
             ("EXCLUDES", excludes.into()),
             ("DRIVER_CUTS_LOOPS", self.device.cuts_loops().into()),
         ];
-        let bound = |&(number, kind, name): &(u32, Binding, &'static str)| {
-            let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
-            let mut bytes = match kind {
-                Binding::Uniform if name == "round" => uniform(&self.round.get()),
-                Binding::Uniform => find().unwrap_or(&block).clone(),
-                _ => find()
-                    .unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name))
-                    .clone(),
+        let mut bound = |&(number, kind, name): &(u32, Binding, &'static str)| {
+            let mut all = contents.iter().chain(&named);
+            let found = all.find(|(of, _)| *of == name).map(|(_, bytes)| bytes.clone());
+            let contents = match kind {
+                Binding::Uniform if name == "round" => Some(uniform(&self.round.get())),
+                Binding::Uniform => found.or_else(|| unnamed.take()),
+                _ => found,
             };
+            let mut bytes = contents.unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name));
             let given = bytes.len();
             bytes.resize((given + PADDING).next_multiple_of(16), POISON);
             Bound {
@@ -169,7 +229,7 @@ impl Bench {
             pass,
             constants: constants.into_iter().filter(|(name, _)| pass.declares(name)).collect(),
             groups: [groups.min(fold), groups.div_ceil(fold)],
-            buffers: pass.bindings().iter().map(bound).collect(),
+            buffers: pass.bindings().iter().map(&mut bound).collect(),
             scene: &self.scene,
         };
         Output {
@@ -190,7 +250,7 @@ impl Bench {
         &self,
         pass: &'static Pass,
         groups: u32,
-        block: &[u8],
+        blocks: &Given,
         contents: &[(&'static str, Vec<u8>)],
         Rounds { count, tests }: Rounds,
     ) -> Output {
@@ -202,7 +262,7 @@ impl Bench {
                 is_last: u32::from(round + 1 == count),
                 ..self.base.get()
             });
-            let output = self.run(pass, groups, block.to_vec(), &contents);
+            let output = self.run(pass, groups, blocks.clone(), &contents);
             if round + 1 == count {
                 self.round.set(self.base.get());
                 return output;
@@ -248,19 +308,19 @@ impl Bench {
         &self,
         pass: &'static Pass,
         groups: u32,
-        block: &[u8],
+        blocks: &Given,
         contents: &[(&'static str, Vec<u8>)],
     ) -> Rounds {
-        Rounds::of(self.longest(pass, groups, block, contents))
+        Rounds::of(self.longest(pass, groups, blocks, contents))
     }
 
     /// Returns the number of box tests of the longest search, which a round of one test reports.
-    pub fn longest(&self, pass: &'static Pass, groups: u32, block: &[u8], contents: &[(&'static str, Vec<u8>)]) -> u32 {
+    fn longest(&self, pass: &'static Pass, groups: u32, blocks: &Given, contents: &[(&'static str, Vec<u8>)]) -> u32 {
         self.round.set(Round {
             tests: 1,
             ..self.base.get()
         });
-        let output = self.run(pass, groups, block.to_vec(), contents);
+        let output = self.run(pass, groups, blocks.clone(), contents);
         self.round.set(self.base.get());
         let counters: Vec<u32> = output.take("counters", 32);
         let longest = counters[ROUNDS_NEEDED];
@@ -271,78 +331,50 @@ impl Bench {
 }
 
 pub struct Walk {
-    pub asking: usize,
-    pub params: Box<dyn Fn(Params) -> Params>,
+    walks_statics: bool,
     pub inputs: Vec<(&'static str, Vec<u8>)>,
-    pub base: Round,
+    base: Round,
 }
 
 impl Walk {
-    pub fn all(trace: &Trace, asking: usize, is_self_query: bool) -> Vec<Self> {
-        let base = |[continues, is_continued]: [u32; 2]| Round {
+    pub fn all(trace: &Trace, walks: usize, is_self_query: bool) -> Vec<Self> {
+        let base = |by: &Trace, [continues, is_continued]: [u32; 2]| Round {
             continues,
             is_continued,
+            walks: if is_self_query { by.params.object_count } else { walks as u32 },
             ..ONE_ROUND
         };
-        let asking_of = |of: &Trace| {
-            if is_self_query {
-                of.params.object_count as usize
-            } else {
-                asking
-            }
+        let inputs = |table: &Trace, queried_by: &Trace| {
+            let queries = is_self_query.then(|| ("queries", bytes(&queried_by.records)));
+            [queries.into_iter().collect(), walk_inputs(table)].concat()
         };
-        let inputs = |table: &Trace, self_query: &Trace| {
-            let asks = is_self_query.then(|| ("queries", bytes(&self_query.records)));
-            [asks.into_iter().collect(), walk_inputs(table)].concat()
-        };
-        let querier_count = |asking: usize| {
-            move |params| Params {
-                querier_count: asking as u32,
-                ..params
-            }
-        };
-        let asking = asking_of(trace);
-        let Some(statics) = trace.statics.as_deref() else {
-            return vec![Self {
-                asking,
-                params: Box::new(querier_count(asking)),
-                inputs: inputs(trace, trace),
-                base: ONE_ROUND,
-            }];
-        };
-        let mut walks = vec![
-            Self {
-                asking,
-                params: Box::new(querier_count(asking)),
-                inputs: inputs(trace, trace),
-                base: base([0, 1]),
-            },
-            Self {
-                asking,
-                params: Box::new(move |params| of_statics(querier_count(asking)(params))),
-                inputs: inputs(statics, trace),
-                base: base([1, 0]),
-            },
-        ];
-        if is_self_query {
-            let asking = asking_of(statics);
+        let statics = trace.statics.as_deref();
+        let mut walks = vec![Self {
+            walks_statics: false,
+            inputs: inputs(trace, trace),
+            base: base(trace, [0, statics.is_some().into()]),
+        }];
+        if let Some(statics) = statics {
             walks.push(Self {
-                asking,
-                params: Box::new(querier_count(asking)),
-                inputs: inputs(trace, statics),
-                base: ONE_ROUND,
+                walks_statics: true,
+                inputs: inputs(statics, trace),
+                base: base(trace, [1, 0]),
             });
+            walks.extend(is_self_query.then(|| Self {
+                walks_statics: false,
+                inputs: inputs(trace, statics),
+                base: base(statics, [0, 0]),
+            }));
         }
         walks
     }
 }
 
-pub fn of_statics(params: Params) -> Params {
-    Params {
-        object_count: params.static_count,
-        first_object: 0,
-        ..params
-    }
+/// Blocks of a walk through the static table.
+pub fn of_statics<B: Blocks>(mut blocks: B) -> B {
+    let table = blocks.table_mut();
+    (table.object_count, table.first_object) = (table.static_count, 0);
+    blocks
 }
 
 impl Bench {
@@ -350,7 +382,7 @@ impl Bench {
         &self,
         pass: &'static Pass,
         walks: &[Walk],
-        params: Params,
+        blocks: impl Blocks,
         contents: &[(&'static str, Vec<u8>)],
         rounds: Option<Rounds>,
     ) -> Output {
@@ -359,12 +391,12 @@ impl Bench {
         for walk in walks {
             self.base.set(walk.base);
             self.round.set(walk.base);
-            let groups = (walk.asking as u32 + 1).div_ceil(pass.workgroup());
-            let block = uniform(&(walk.params)(params));
+            let groups = (walk.base.walks + 1).div_ceil(pass.workgroup());
+            let blocks = if walk.walks_statics { of_statics(blocks) } else { blocks };
             let bound = [walk.inputs.clone(), contents.clone()].concat();
             let output = match rounds {
-                None => self.run(pass, groups, block, &bound),
-                Some(rounds) => self.run_rounds(pass, groups, &block, &bound, rounds),
+                None => self.run(pass, groups, &blocks, &bound),
+                Some(rounds) => self.run_rounds(pass, groups, &(&blocks).into(), &bound, rounds),
             };
             for (name, bytes) in &mut contents {
                 if let Some(written) = output.buffers.get(name) {
@@ -383,11 +415,11 @@ impl Bench {
         &self,
         pass: &'static Pass,
         walks: &[Walk],
-        params: Params,
+        blocks: impl Blocks,
         contents: &[(&'static str, Vec<u8>)],
     ) -> Rounds {
         let one_test = Rounds { count: 1, tests: 1 };
-        let output = self.run_walks(pass, walks, params, contents, Some(one_test));
+        let output = self.run_walks(pass, walks, blocks, contents, Some(one_test));
         let counters: Vec<u32> = output.take("counters", 32);
         Rounds::of(counters[ROUNDS_NEEDED])
     }

@@ -1,11 +1,32 @@
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::Pair;
-use gpu_broad_phase::internals::blocks::OrderParams;
-use gpu_broad_phase::internals::grid::Params;
+use gpu_broad_phase::internals::blocks::{OrderParams, PairParams, QueryParams, RayParams};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, order_seconds, shown};
 use gpu_broad_phase::internals::shaders;
+
+fn order_params(kind: usize, count: u32, [first, capacity]: [u32; 2]) -> OrderParams {
+    match kind {
+        0 => OrderParams::of_pairs(&PairParams {
+            first,
+            capacity,
+            ..PairParams::default()
+        }),
+        1 => OrderParams::of_hits(&RayParams {
+            first_hit: first,
+            hit_capacity: capacity,
+            count,
+            ..RayParams::default()
+        }),
+        _ => OrderParams::of_results(&QueryParams {
+            first,
+            capacity,
+            count,
+            ..QueryParams::default()
+        }),
+    }
+}
 
 pub fn check_order(bench: &Bench, trace: &Trace) {
     // Objects of hits also stand in for query results.
@@ -14,24 +35,11 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
         let all = if kind == 0 { trace.pairs.len() } else { objects.len() };
         for (first, capacity) in [(0, all + 5), (all / 3, all / 2), (0, all.min(7)), (all, 3)] {
             let shown = first..(first + capacity).min(all);
-            let params = Params {
-                first_pair: first as u32,
-                first_hit: first as u32,
-                first_result: first as u32,
-                pair_capacity: capacity as u32,
-                hit_capacity: capacity as u32,
-                result_capacity: capacity as u32,
-                query_count: trace.params.ray_count,
-                ..trace.params
-            };
-            let order_params = match kind {
-                0 => OrderParams::of_pairs(&params),
-                1 => OrderParams::of_hits(&params),
-                _ => OrderParams::of_results(&params),
-            };
+            let page = [first as u32, capacity as u32];
+            let order_params = order_params(kind, trace.ray_params.count, page);
             let walks = shown::Walks {
                 offsets: &trace.ray_offsets,
-                first: first as u32,
+                first: page[0],
             };
             let pairs = &trace.pairs[if kind == 0 { shown.clone() } else { 0..0 }];
             let hits = &trace.ray_hits[if kind == 0 { 0..0 } else { shown.clone() }];

@@ -2,7 +2,7 @@ use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::internals::blocks::{
-    CHUNK_PARTNERS, Exclusions, Overrides, Round, STATIC_CACHED_PARTNERS, ScanParams,
+    CHUNK_PARTNERS, Exclusions, Overrides, PairBlocks, PairParams, Round, STATIC_CACHED_PARTNERS, ScanParams,
 };
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
@@ -25,21 +25,21 @@ fn counters_before() -> Vec<u32> {
 }
 
 /// Adds `shift` to the places within tiles, not to the sums of tiles.
-fn shifted_places(params: &Params, words: &[u32], shift: u32) -> Vec<u32> {
+fn shifted_places(params: &PairBlocks, words: &[u32], shift: u32) -> Vec<u32> {
     let (places, sums) = words.split_at(pair_sums::tile_words(params));
     [&shifted_words(places, shift), sums].concat()
 }
 
 /// Fills words that hold no offset with stale values.
-fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
+fn with_stale_rows(params: &PairBlocks, words: &[u32], rows: usize) -> Vec<u32> {
     let mut words = words.to_vec();
     let end = pair_sums::row_word(rows);
     words[end + 1..pair_sums::tile_words(params) - 1].fill(STALE);
     words
 }
 
-fn static_groups(params: &Params) -> u32 {
-    params.pair_rows / 256 - params.entry_rows / 256 + 1
+fn static_groups(params: &PairBlocks) -> u32 {
+    params.pairs.rows / 256 - params.pairs.entry_rows / 256 + 1
 }
 
 fn has_list(trace: &Trace) -> bool {
@@ -176,7 +176,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
 
 /// Checks the pair passes with each walk split among `1 << split_bits` rows of counts. Returns all pairs.
 fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool, split_bits: u32) -> Vec<Pair> {
-    let keeps_bits = layout::keeps_bits(&trace.params, &trace.grid);
+    let keeps_bits = layout::keeps_bits(&trace.pair_blocks(), &trace.grid);
     let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits) {
         (true, _) => (&shaders::PAIR_COUNT_MULTI_CELL, &shaders::PAIR_EMIT_MULTI_CELL),
         (false, false) => (&shaders::PAIR_COUNT_SPARSE, &shaders::PAIR_EMIT_SINGLE_CELL),
@@ -186,21 +186,26 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
     let rows = entry_rows as usize;
     let inputs =
         |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), filter_inputs(trace, objects), more].concat();
-    let params = Params {
+    let pairs = PairParams {
         split_bits,
         entry_rows,
-        pair_rows: entry_rows,
-        cached_partners: if uniform_scheme {
+        rows: entry_rows,
+        cached: if uniform_scheme {
             0
         } else {
             4 + trace.params.entry_capacity % 9
         },
-        pair_capacity: trace
-            .params
-            .pair_capacity
+        capacity: trace
+            .pair_params
+            .capacity
             .saturating_sub(trace.params.entry_capacity % 2),
-        ..trace.params
+        ..trace.pair_params
     };
+    let with_pairs = |pairs| PairBlocks {
+        table: trace.params,
+        pairs,
+    };
+    let params = with_pairs(pairs);
     let input = PairReads {
         table: table(trace),
         objects,
@@ -209,7 +214,7 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
         excludes: excludes(trace),
     };
     let count =
-        |params: &Params, counters: &mut [u32]| pair_count::pair_count(params, &input, bench.overrides, counters);
+        |params: &PairBlocks, counters: &mut [u32]| pair_count::pair_count(params, &input, bench.overrides, counters);
     let mut counters = counters_before();
     let PairCountOutput {
         mut counts,
@@ -244,12 +249,12 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
         caches.extend([all_chunks / 2, all_chunks].map(|chunks| (chunks, Vec::new())));
     }
     for (partner_chunks, cache) in &mut caches {
-        let params = Params {
-            partner_chunks: *partner_chunks,
-            ..params
-        };
+        let params = with_pairs(PairParams {
+            chunks: *partner_chunks,
+            ..params.pairs
+        });
         let mut output = count(&params, &mut counters_before());
-        let found = bench.run(count_pass, groups(rows + 1), uniform(&params), &contents(&output.cache));
+        let found = bench.run(count_pass, groups(rows + 1), &params, &contents(&output.cache));
         found.check("counters", &counters);
         if *partner_chunks == 0 {
             found.check("pair_offsets", &counted);
@@ -262,9 +267,9 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
     }
 
     let contents = contents(&caches[0].1);
-    let block = uniform(&params);
-    let rounds = bench.rounds_of(count_pass, groups(rows + 1), &block, &contents);
-    let found = bench.run_rounds(count_pass, groups(rows + 1), &block, &contents, rounds);
+    let blocks = (&params).into();
+    let rounds = bench.rounds_of(count_pass, groups(rows + 1), &blocks, &contents);
+    let found = bench.run_rounds(count_pass, groups(rows + 1), &blocks, &contents, rounds);
     found.check("pair_offsets", &counted);
     let mut expected = counters.clone();
     if keeps_bits {
@@ -276,7 +281,7 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
     let found = bench.run(
         &shaders::WORLD_PAIRS,
         groups(rows),
-        uniform(&params),
+        &params,
         &inputs(vec![
             ("pair_offsets", bytes(&counted)),
             ("world_pairs", zeros(params.world_count as usize)),
@@ -298,21 +303,21 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
         assert_eq!(pair_sums::places(&params, &words), counts, "{}", bench.scene);
     }
     let all = counters[10] as usize;
-    let whole = Params {
-        pair_capacity: all as u32,
-        ..params
-    };
+    let whole = with_pairs(PairParams {
+        capacity: all as u32,
+        ..params.pairs
+    });
     let mut pairs = vec![STALE_PAIR; all];
     pair_emit::pair_emit(&whole, &input, bench.overrides, 0..entry_rows, &counts, &mut pairs);
     for (index, window) in bench.windows(all).into_iter().enumerate() {
         let (shift, first, capacity) = window;
         let (partner_chunks, cache) = &caches[(index + rows) % caches.len()];
-        let params = Params {
-            first_pair: shift + first as u32,
-            pair_capacity: capacity as u32,
-            partner_chunks: *partner_chunks,
-            ..params
-        };
+        let params = with_pairs(PairParams {
+            first: shift + first as u32,
+            capacity: capacity as u32,
+            chunks: *partner_chunks,
+            ..params.pairs
+        });
         let offsets = if uniform_scheme {
             shifted_words(&counts, shift)
         } else {
@@ -329,7 +334,7 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
             ("pair_walks", listed(&walks)),
             ("pairs", bytes(&kept)),
         ]);
-        let found = bench.run(emit_pass, groups(walks.len()), uniform(&params), &contents);
+        let found = bench.run(emit_pass, groups(walks.len()), &params, &contents);
         found.check("pairs", &pairs[shown(all, window)]);
         if !bench.tries_rounds(window) {
             continue;
@@ -339,7 +344,7 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
             ("pair_walks", listed(&walks)),
             ("pairs", bytes(&kept)),
         ]);
-        let found = bench.run_rounds(emit_pass, groups(walks.len()), &uniform(&params), &contents, rounds);
+        let found = bench.run_rounds(emit_pass, groups(walks.len()), &(&params).into(), &contents, rounds);
         found.check("pairs", &pairs[shown(all, window)]);
         found.check_carry_words("pair_offsets", &bytes(&offsets), rows);
     }
@@ -349,15 +354,15 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
     pairs
 }
 
-fn chunks(params: &Params, count: u32) -> u32 {
-    match count > params.cached_partners {
-        true => (count - params.cached_partners + 1).div_ceil(CHUNK_PARTNERS),
+fn chunks(params: &PairBlocks, count: u32) -> u32 {
+    match count > params.pairs.cached {
+        true => (count - params.pairs.cached + 1).div_ceil(CHUNK_PARTNERS),
         false => 0,
     }
 }
 
 /// Checks the offsets and the cache that counting wrote. Invocations claim chunks in any order.
-fn check_cache(params: &Params, found: &Output, counts: &[u32], expected: &PairCountOutput, all_chunks: u32) {
+fn check_cache(params: &PairBlocks, found: &Output, counts: &[u32], expected: &PairCountOutput, all_chunks: u32) {
     let what = &found.what;
     let stored: Vec<u32> = found.take("pair_cache", expected.cache.len());
     let words: Vec<u32> = found.take("pair_offsets", expected.words.len());
@@ -365,29 +370,29 @@ fn check_cache(params: &Params, found: &Output, counts: &[u32], expected: &PairC
     assert_eq!(places, &expected.words[..places.len()], "{what}");
     // A failed claim ends its entry's chain.
     assert!(
-        (params.partner_chunks..=all_chunks).contains(claimed),
+        (params.pairs.chunks..=all_chunks).contains(claimed),
         "{what}: {claimed} chunks"
     );
     let mut complete = 0;
-    for (row, &count) in (0..params.entry_rows).zip(counts) {
+    for (row, &count) in (0..params.pairs.entry_rows).zip(counts) {
         let [stored, expected] =
             [&stored, &expected.cache].map(|words| pair_cache::stored_partners(params, words, row, count));
         let common = stored.len().min(expected.len());
         assert_eq!(stored[..common], expected[..common], "{what}: row {row}");
         let is_complete = stored.len() == count as usize;
-        assert!(is_complete || params.partner_chunks < all_chunks, "{what}: row {row}");
-        assert!(is_complete || count > params.cached_partners, "{what}: row {row}");
+        assert!(is_complete || params.pairs.chunks < all_chunks, "{what}: row {row}");
+        assert!(is_complete || count > params.pairs.cached, "{what}: row {row}");
         complete += u32::from(is_complete) * chunks(params, count);
     }
-    assert!(complete <= params.partner_chunks, "{what}");
-    if params.partner_chunks == 0 || params.partner_chunks == all_chunks {
+    assert!(complete <= params.pairs.chunks, "{what}");
+    if params.pairs.chunks == 0 || params.pairs.chunks == all_chunks {
         // Each chunk has one link to it.
-        let slots = counts.iter().map(|&count| match params.partner_chunks {
-            0 => count.min(params.cached_partners),
+        let slots = counts.iter().map(|&count| match params.pairs.chunks {
+            0 => count.min(params.pairs.cached),
             _ => count,
         });
         let written = stored.iter().filter(|&&word| word != STALE).count() as u32;
-        assert_eq!(written, slots.sum::<u32>() + params.partner_chunks, "{what}");
+        assert_eq!(written, slots.sum::<u32>() + params.pairs.chunks, "{what}");
     }
 }
 
@@ -399,19 +404,19 @@ pub fn listed(walks: &[u32]) -> Vec<u8> {
 pub fn emitted_cached(
     bench: &Bench,
     trace: &Trace,
-    params: &Params,
+    params: &PairBlocks,
     cache: &[u32],
     offsets: &[u32],
     places: &[u32],
 ) -> (Vec<Pair>, Vec<u32>) {
-    let capacity = params.pair_capacity as usize;
-    let rows = params.entry_rows as usize;
+    let capacity = params.pairs.capacity as usize;
+    let rows = params.pairs.entry_rows as usize;
     let mut pairs = vec![STALE_PAIR; capacity];
     let expected = pair_emit_cached::pair_emit_cached(params, &trace.grid, &trace.values, cache, places, &mut pairs);
     let found = bench.run(
         &shaders::PAIR_EMIT_CACHED,
         groups(rows),
-        uniform(params),
+        params,
         &[
             ("grid", bytes_of(&trace.grid).to_vec()),
             ("values", with_stale(&trace.values, trace.grid.entry_count)),
@@ -438,18 +443,20 @@ pub fn emitted_cached(
 pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng: &mut Rng) {
     let (largest, capacity) = [(9, 1000), (u32::MAX, u32::MAX), (1 << 20, 1 << 31)][rng.below(3)];
     let counts: Vec<u32> = (0..entries + rows).map(|_| rng.bits() as u32 % largest).collect();
-    let params = Params {
-        entry_capacity: entries as u32,
-        entry_rows: entries as u32,
-        pair_rows: (entries + rows) as u32,
-        object_count: rows as u32,
-        pair_capacity: capacity,
-        cached_partners: 0,
-        ..empty.params
+    let params = PairBlocks {
+        table: Params {
+            entry_capacity: entries as u32,
+            object_count: rows as u32,
+            ..empty.params
+        },
+        pairs: PairParams {
+            capacity,
+            ..PairParams::of_rows(entries as u32, 0, rows as u32)
+        },
     };
     let later = Round { first: 1, ..ONE_ROUND };
     bench.round.set(later);
-    let walk = |pass, groups, params: &Params, counters: &[u32], offsets: Vec<u8>| {
+    let walk = |pass, groups, params: &PairBlocks, counters: &[u32], offsets: Vec<u8>| {
         let own = vec![
             ("objects", zeros(8)),
             ("own_records", zeros(8 * rows)),
@@ -457,7 +464,7 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
             ("pair_offsets", offsets),
             ("counters", bytes(counters)),
         ];
-        bench.run(pass, groups, uniform(params), &[walk_inputs(empty), own].concat())
+        bench.run(pass, groups, params, &[walk_inputs(empty), own].concat())
     };
     let before = counters_before();
     let mut counters = before.clone();
@@ -490,9 +497,12 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
     assert_eq!(scan_of(&mut scanned), wide(&counters, PAIRS_NEEDED));
     assert_eq!(pair_sums::places(&params, &words), scanned);
     // No partners are cached, so the pass lists all rows.
-    let window = Params {
-        first_pair: scanned[entries / 3],
-        pair_capacity: 1000,
+    let window = PairBlocks {
+        pairs: PairParams {
+            first: scanned[entries / 3],
+            capacity: 1000,
+            ..params.pairs
+        },
         ..params
     };
     let values = Trace {
@@ -513,14 +523,18 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], split_bits: u32, p
         values: &trace.values,
         excludes: excludes(trace),
     };
-    for pair_bit_words in [1, 40] {
-        let params = Params {
-            pair_bit_words,
+    let with_pairs = |pairs| PairBlocks {
+        table: trace.params,
+        pairs,
+    };
+    for bit_words in [1, 40] {
+        let params = with_pairs(PairParams {
+            bit_words,
             split_bits,
             entry_rows,
-            pair_rows: entry_rows,
-            ..trace.params
-        };
+            rows: entry_rows,
+            ..trace.pair_params
+        });
         let counted = Overrides {
             count_candidates: true,
             ..bench.overrides
@@ -530,7 +544,7 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], split_bits: u32, p
         let found = bench.run(
             count_pass,
             groups(rows + 1),
-            uniform(&params),
+            &params,
             &[
                 walk_inputs(trace),
                 filter_inputs(trace, objects),
@@ -551,14 +565,14 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], split_bits: u32, p
         }
 
         scan_of(&mut kept.counts);
-        let tried = if pair_bit_words == 1 { 6 } else { 1 };
+        let tried = if bit_words == 1 { 6 } else { 1 };
         for window in bench.windows(pairs.len()).into_iter().take(tried) {
             let (shift, first, capacity) = window;
-            let params = Params {
-                first_pair: shift + first as u32,
-                pair_capacity: capacity as u32,
-                ..params
-            };
+            let params = with_pairs(PairParams {
+                first: shift + first as u32,
+                capacity: capacity as u32,
+                ..params.pairs
+            });
             let shifted_cached = PairCountOutput {
                 counts: shifted_words(&kept.counts, shift),
                 ..kept.clone()
@@ -585,7 +599,7 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], split_bits: u32, p
             let found = bench.run(
                 &shaders::PAIR_REPLAY,
                 groups(walks.len()),
-                uniform(&params),
+                &params,
                 &more(before, bytes(&from_slots)),
             );
             found.check("pairs", &replayed);
@@ -593,13 +607,13 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], split_bits: u32, p
             found.check("pair_offsets", &offsets);
 
             bench.round.set(Round {
-                first: 32 * pair_bit_words,
+                first: 32 * bit_words,
                 ..ONE_ROUND
             });
             let found = bench.run(
                 emit_pass,
                 groups(walks.len()),
-                uniform(&params),
+                &params,
                 &more(bytes(&offsets), bytes(&replayed)),
             );
             bench.round.set(ONE_ROUND);
@@ -625,9 +639,9 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.reads().static_pairs()) else {
         panic!("no static objects");
     };
-    let params = trace.params;
+    let params = trace.pair_blocks();
     let (entries, rows) = (params.entry_capacity as usize, params.object_count as usize);
-    assert_eq!(params.pair_rows as usize, entries + rows);
+    assert_eq!(params.pairs.rows as usize, entries + rows);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let given = vec![("own_records", bytes(&trace.records))];
         [walk_inputs(statics), filter_inputs(trace, &trace.objects), given, more].concat()
@@ -656,7 +670,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     counts.extend(&more.counts);
     let counted = if uniform_scheme { counts.clone() } else { words.clone() };
     let count_groups = static_groups(&params);
-    let block = uniform(&of_statics(params));
+    let blocks = (&of_statics(params)).into();
     let kept = if uniform_scheme {
         0
     } else {
@@ -667,7 +681,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         ("pair_offsets", given),
         ("counters", bytes(&counters_before())),
     ]);
-    let found = bench.run(count_pass, count_groups, block.clone(), &contents);
+    let found = bench.run(count_pass, count_groups, &of_statics(params), &contents);
     found.check("pair_offsets", &counted);
     found.check("counters", &counters);
     if !uniform_scheme {
@@ -678,15 +692,15 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         let expected: Vec<_> = cache.iter().map(|_| STALE).chain(of_statics).collect();
         found.check("pair_cache", &expected);
     }
-    let rounds = bench.rounds_of(count_pass, count_groups, &block, &contents);
-    let found = bench.run_rounds(count_pass, count_groups, &block, &contents, rounds);
+    let rounds = bench.rounds_of(count_pass, count_groups, &blocks, &contents);
+    let found = bench.run_rounds(count_pass, count_groups, &blocks, &contents, rounds);
     found.check("pair_offsets", &counted);
     found.check_rounds(&counters, rounds);
 
     let found = bench.run(
         &shaders::WORLD_PAIRS,
         groups(entries + rows),
-        uniform(&params),
+        &params,
         &[
             ("records", bytes(&trace.records)),
             ("values", bytes(&trace.values)),
@@ -709,9 +723,12 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &cache, &counts, &mut pairs);
     for window in bench.windows(all) {
         let (shift, first, capacity) = window;
-        let params = Params {
-            first_pair: shift + first as u32,
-            pair_capacity: capacity as u32,
+        let params = PairBlocks {
+            pairs: PairParams {
+                first: shift + first as u32,
+                capacity: capacity as u32,
+                ..params.pairs
+            },
             ..params
         };
         let emit = |offsets: Vec<u8>, rounds: Option<Rounds>| {
@@ -720,10 +737,10 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
                 ("pair_offsets", offsets),
                 ("pairs", poison::<Pair>(capacity)),
             ]);
-            let block = uniform(&of_statics(params));
+            let blocks = of_statics(params);
             match rounds {
-                None => bench.run(emit_pass, groups(rows), block, &contents),
-                Some(rounds) => bench.run_rounds(emit_pass, groups(rows), &block, &contents, rounds),
+                None => bench.run(emit_pass, groups(rows), &blocks, &contents),
+                Some(rounds) => bench.run_rounds(emit_pass, groups(rows), &(&blocks).into(), &contents, rounds),
             }
         };
         let offsets = bytes(&if uniform_scheme {

@@ -2,7 +2,7 @@ use bytemuck::pod_collect_to_vec;
 
 use crate::harness::*;
 use crate::pairs::filter_inputs;
-use gpu_broad_phase::internals::grid::Params;
+use gpu_broad_phase::internals::blocks::{QueryBlocks, QueryParams};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::queries::{query_count, query_emit, query_nearest};
 use gpu_broad_phase::internals::shaders;
@@ -18,10 +18,9 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
     let has_list = trace.exclusions.list_count > 0;
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
-    let base = Params {
-        radius: 1.2345,
-        nearest: 3,
-        ..trace.params
+    let with_queries = |queries| QueryBlocks {
+        table: trace.params,
+        queries,
     };
     let asked = queries.len() as u32;
     let forms = [
@@ -39,21 +38,23 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
     let forms = forms
         .into_iter()
         .filter(|(_, _, [self_query, ..], _)| !has_list || *self_query == 2);
-    for (queries, contents, [self_query, half, wide_queries], query_count) in bench.some_of(forms) {
-        let params = Params {
+    for (queries, contents, [self_query, half, is_wide], count) in bench.some_of(forms) {
+        let params = with_queries(QueryParams {
+            radius: 1.2345,
+            nearest: 3,
             self_query,
             half,
-            wide_queries,
-            query_count,
-            ..base
-        };
+            is_wide,
+            count,
+            ..trace.query_params
+        });
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
             // Self-queries read the objects, which [`Walk`] adds.
             let given = (self_query == 0).then(|| ("queries", contents.clone()));
             let given = given.into_iter().chain(filter_inputs(trace, &trace.objects)).collect();
             [given, more].concat()
         };
-        let count = query_count as usize;
+        let count = count as usize;
         let walks = Walk::all(trace, count, self_query != 0);
         let carried = if walks.len() > 1 { count } else { 0 };
         let reference_walks = trace.reads().queries(queries, self_query != 0);
@@ -73,18 +74,18 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
         found.check_query_rounds(&counters, rounds, trace.grid.is_crowded != 0);
 
         let all = scan_of(&mut offsets) as usize;
-        let whole = Params {
-            result_capacity: all as u32,
-            ..params
+        let page = |(shift, first, capacity): (u32, usize, usize)| {
+            with_queries(QueryParams {
+                first: shift + first as u32,
+                capacity: capacity as u32,
+                ..params.queries
+            })
         };
+        let whole = page((0, 0, all));
         let results = query_emit::query_emit(&whole, &reference_walks, bench.overrides, &offsets);
         for window in bench.windows(all) {
-            let (shift, first, capacity) = window;
-            let params = Params {
-                first_result: shift + first as u32,
-                result_capacity: capacity as u32,
-                ..params
-            };
+            let (shift, _, capacity) = window;
+            let params = page(window);
             let more = vec![
                 (
                     "query_offsets",
@@ -108,15 +109,15 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
         }
 
         for is_bounded in bench.some_of([false, true]) {
-            let radius = if is_bounded { params.radius } else { f32::MAX };
+            let radius = if is_bounded { params.queries.radius } else { f32::MAX };
             let of_radius = |query: &Query| Query {
                 radius: if is_bounded { query.radius } else { f32::INFINITY },
                 ..*query
             };
             let reaching: Vec<_> = queries.iter().map(of_radius).collect();
-            let params = Params { radius, ..params };
+            let params = with_queries(QueryParams { radius, ..params.queries });
             // Queries of the narrow layout have no radius.
-            let is_narrow = self_query == 0 && wide_queries == 0;
+            let is_narrow = self_query == 0 && is_wide == 0;
             let reference_walks = trace
                 .reads()
                 .queries(if is_narrow { queries } else { &reaching }, self_query != 0);
@@ -131,7 +132,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
                 ("counters", bytes(&used_counters())),
             ];
             let mut contents = inputs(more);
-            if wide_queries != 0 {
+            if is_wide != 0 {
                 contents.retain(|(name, _)| *name != "queries");
                 contents.push(("queries", bytes(&reaching)));
             }

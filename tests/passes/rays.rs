@@ -4,8 +4,8 @@ use std::sync::Arc;
 use crate::common::{self, Rng, rods};
 use crate::harness::*;
 use crate::suite::{check_parts, check_scene};
-use gpu_broad_phase::internals::blocks::Overrides;
-use gpu_broad_phase::internals::grid::{Grid, Params};
+use gpu_broad_phase::internals::blocks::{Overrides, RayBlocks, RayParams};
+use gpu_broad_phase::internals::grid::Grid;
 use gpu_broad_phase::internals::reference::rays::{
     ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys,
 };
@@ -36,25 +36,27 @@ pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
     HostScene::of(&scene).unwrap().rays
 }
 
-fn ray_params(trace: &Trace, rays: Rays<'_>) -> Params {
-    Params {
-        ray_stride: if matches!(rays, Rays::Swept(_)) { 4 } else { 2 },
-        rays_sorted: 1,
-        ..trace.params
-    }
+fn ray_blocks(trace: &Trace, rays: Rays<'_>) -> RayBlocks {
+    let stride = if matches!(rays, Rays::Swept(_)) { 4 } else { 2 };
+    let base = trace.ray_blocks();
+    with_rays(base, RayParams { stride, is_sorted: 1, ..base.rays })
+}
+
+fn with_rays(blocks: RayBlocks, rays: RayParams) -> RayBlocks {
+    RayBlocks { rays, ..blocks }
 }
 
 fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
-    let params = ray_params(trace, rays);
+    let params = ray_blocks(trace, rays);
     let (keys, values) = ray_keys::ray_keys(&params, &trace.grid, &wide(rays));
     let counted = Grid {
-        entry_count: params.ray_count,
+        entry_count: params.rays.count,
         ..Grid::default()
     };
     let found = bench.run(
         &shaders::RAY_KEYS,
         groups(rays.len()),
-        uniform(&params),
+        &params,
         &[
             ray_bytes(rays),
             ("grid", bytes(&[trace.grid])),
@@ -85,7 +87,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     for walk in &mut walks {
         walk.inputs.retain(|(name, _)| uniform_scheme || *name != "values");
     }
-    let params = ray_params(trace, rays);
+    let params = ray_blocks(trace, rays);
     let wide = wide(rays);
     let tables = trace.reads().rays(&wide);
     let run = |pass, output: &'static str, count: usize| {
@@ -110,13 +112,17 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
 
     let counts = offsets.clone();
     let all = scan_of(&mut offsets) as usize;
-    let emit = |window| {
-        let (shift, first, capacity) = window;
-        let params = Params {
+    let page = |(shift, first, capacity): (u32, usize, usize)| {
+        let page = RayParams {
             first_hit: shift + first as u32,
             hit_capacity: capacity as u32,
-            ..params
+            ..params.rays
         };
+        with_rays(params, page)
+    };
+    let emit = |window| {
+        let (shift, _, capacity) = window;
+        let params = page(window);
         let more = vec![
             (
                 "ray_offsets",
@@ -126,10 +132,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         ];
         bench.run_walks(&shaders::RAY_EMIT, &walks, params, &inputs(more), None)
     };
-    let whole = Params {
-        hit_capacity: all as u32,
-        ..params
-    };
+    let whole = page((0, 0, all));
     let expected = ray_emit::ray_emit(&whole, &tables, bench.overrides, &offsets);
     let hits: Vec<RayHit> = emit((0, 0, all)).take("ray_hits", all);
     for ((index, ray), ends) in wide.iter().enumerate().zip(offsets.windows(2)) {
@@ -147,12 +150,8 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
         if !bench.tries_rounds(window) {
             continue;
         }
-        let (shift, first, capacity) = window;
-        let params = Params {
-            first_hit: shift + first as u32,
-            hit_capacity: capacity as u32,
-            ..params
-        };
+        let (shift, _, capacity) = window;
+        let params = page(window);
         let shifted = shifted(&offsets, shift);
         let more = vec![
             ("ray_offsets", [shifted.clone(), poison::<u32>(rays.len())].concat()),
@@ -164,13 +163,9 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     }
 
     // Counting caches all hits of some rays, but not of others.
-    for cached_hits in bench.some_of([1, 5]) {
-        let keeping = Params {
-            cached_hits,
-            hit_capacity: all as u32,
-            ..params
-        };
-        let behind = rays.len() * (1 + 2 * cached_hits as usize);
+    for cached in bench.some_of([1, 5]) {
+        let keeping = with_rays(params, RayParams { cached, ..whole.rays });
+        let behind = rays.len() * (1 + 2 * cached as usize);
         let counting = inputs(vec![
             ("ray_offsets", poison::<u32>(rays.len() + 1 + behind)),
             ("counters", bytes(&used_counters())),
@@ -212,7 +207,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
 
 /// Rounding affects the visited cells, so a few may differ.
 pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
-    let params = ray_params(trace, rays);
+    let params = ray_blocks(trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
     let walks = Walk::all(trace, rays.len(), false);
     let carried = if walks.len() > 1 { rays.len() } else { 0 };
@@ -244,11 +239,12 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
 
     let all = scan_of(&mut offsets);
     let emit = |first: u64, capacity: u64| {
-        let params = Params {
-            first_ray_cell: first as u32,
-            ray_cell_capacity: capacity as u32,
-            ..params
+        let page = RayParams {
+            first_cell: first as u32,
+            cell_capacity: capacity as u32,
+            ..params.rays
         };
+        let params = with_rays(params, page);
         let more = vec![
             ("ray_cell_offsets", [bytes(&offsets), poison::<u32>(carried)].concat()),
             ("ray_cells", poison::<RayCell>(capacity as usize)),

@@ -5,7 +5,9 @@ use crate::harness::*;
 use crate::input::strided;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::internals::blocks::{CENTER_HALF, ScatterParams, SortParams, UNFILTERED};
+use gpu_broad_phase::internals::blocks::{
+    CENTER_HALF, PairBlocks, PairParams, ScatterParams, SortParams, UNFILTERED,
+};
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record, VARIANT_SPARSE};
 use gpu_broad_phase::internals::reference::sort::sort_histogram;
 use gpu_broad_phase::internals::reference::table::{
@@ -199,7 +201,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     let found = bench.run(
         &shaders::GATHER,
         groups(count.max(capacity + 1)),
-        params(),
+        &trace.pair_blocks(),
         &[
             object_bytes(),
             ("keys", with_stale(&trace.keys, entries)),
@@ -249,7 +251,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
         let found = bench.run(
             &shaders::CLUSTERS,
             (groups(all) / [1, 3][all % 2]).max(1),
-            uniform(params),
+            &trace.pair_blocks(),
             &[
                 ("grid", bytes_of(&grid).to_vec()),
                 ("keys", with_stale(&trace.keys, entries)),
@@ -259,19 +261,22 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
                 ("crowded_groups", poison::<u32>(3)),
             ],
         );
-        let [sparse, crowded] = clusters::count_groups(params, &grid);
+        let [sparse, crowded] = clusters::count_groups(&trace.pair_params, &grid);
         found.check("sparse_groups", &sparse);
         found.check("crowded_groups", &crowded);
         found.check("values", &sorted_values[..entries as usize]);
         found.check("records", &stale(&sorted, &found_clusters));
-        let sparse = Params {
-            pair_variant: VARIANT_SPARSE,
-            ..*params
+        let sparse = PairBlocks {
+            table: *params,
+            pairs: PairParams {
+                variant: VARIANT_SPARSE,
+                ..trace.pair_params
+            },
         };
         let found = bench.run(
             &shaders::GATHER,
             groups(params.entry_capacity as usize + 1),
-            uniform(&sparse),
+            &sparse,
             &[
                 ("objects", bytes(&trace.objects)),
                 ("grid", bytes_of(&grid).to_vec()),
@@ -425,7 +430,10 @@ pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
         let found = bench.run(
             &shaders::GATHER,
             groups(entry_capacity + 1),
-            uniform(&params),
+            &PairBlocks {
+                table: params,
+                ..PairBlocks::default()
+            },
             &[
                 ("grid", bytes_of(&grid).to_vec()),
                 ("keys", bytes(keys)),

@@ -453,3 +453,52 @@ pub(crate) fn unused_keys(sorted: KeyValueBuffers) -> BufferId {
 pub(crate) const fn entry_counts(params: &Params) -> u32 {
     grid::ENTRY_GROUPS * params.object_count
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
+    use crate::stages::shape::Demand;
+
+    fn params(scheme: Scheme, demand: Demand, objects: u64) -> Params {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..Default::default()
+        };
+        let input = TableInput {
+            objects,
+            ..TableInput::default()
+        };
+        TablePlan::new(&Basis::of(&descriptor, &demand), &input).unwrap().params
+    }
+
+    #[test]
+    fn entries_of_the_uniform_scheme_fill_a_binding() {
+        let demand = Demand {
+            entries: u32::MAX,
+            ..Demand::default()
+        };
+        let params = params(Scheme::Uniform { cell_size: 1.0 }, demand, 1_000_000);
+        assert_eq!(params.entry_capacity, (128 << 20) / 4 - 1);
+    }
+
+    /// The order of pairs depends on it.
+    #[test]
+    fn the_large_object_table_does_not_depend_on_earlier_steps() {
+        let more = Demand {
+            entries: 1 << 20,
+            pairs: 1 << 20,
+            rounds: 3,
+            bit_words: 64,
+            is_crowded: Some(true),
+            ..Demand::default()
+        };
+        // The boxes of all objects fill a binding.
+        for (objects, capacity) in [(10_000, 2500), (4 << 20, 0)] {
+            for demand in [Demand::default(), more] {
+                let params = params(Scheme::Hierarchical, demand, objects);
+                assert_eq!(params.large_table_capacity, capacity, "{objects} objects");
+            }
+        }
+    }
+}
