@@ -4,15 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
 
 use encase::ShaderType;
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, Expression, Module, Statement, StorageAccess, TypeInner};
+use naga::proc::TypeResolution;
+use naga::valid::{Capabilities, FunctionInfo, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, Expression, Function, Module, Statement, StorageAccess, TypeInner};
 
 use super::*;
 use crate::api::queries::self_query;
 use crate::gpu::link;
 use crate::layout::blocks::{
-    CountParams, CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GatherParams, OrderParams, PairParams,
-    QueryParams, RayParams, Round, ScanParams, ScatterParams, SortParams, SourceLayout,
+    CountParams, CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GatherParams, OrderParams,
+    PairParams, QueryParams, RayParams, Round, ScanParams, ScatterParams, SortParams, SourceLayout,
 };
 use crate::layout::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
@@ -34,6 +35,14 @@ fn parse(pass: &Pass) -> (Module, ModuleInfo) {
         .validate(&module)
         .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(&source)));
     (module, info)
+}
+
+fn functions<'m>(module: &'m Module, info: &'m ModuleInfo) -> impl Iterator<Item = (&'m Function, &'m FunctionInfo)> {
+    let of_functions = module.functions.iter();
+    let of_entries = module.entry_points.iter().enumerate();
+    of_functions
+        .map(|(handle, function)| (function, &info[handle]))
+        .chain(of_entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index))))
 }
 
 #[test]
@@ -87,13 +96,7 @@ fn components_of_variables_are_written_by_constants() {
     }
     for pass in passes() {
         let (module, info) = parse(pass);
-        let of_functions = module
-            .functions
-            .iter()
-            .map(|(handle, function)| (function, &info[handle]));
-        let of_entries = module.entry_points.iter().enumerate();
-        let of_entries = of_entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index)));
-        for (function, info) in of_functions.chain(of_entries) {
+        for (function, info) in functions(&module, &info) {
             let mut pointers = Vec::new();
             stores(&function.body, &mut pointers);
             for pointer in pointers {
@@ -507,29 +510,30 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
 fn uniform_fields() -> BTreeMap<String, BTreeMap<String, bool>> {
     let mut blocks: BTreeMap<String, BTreeMap<String, bool>> = BTreeMap::new();
     for pass in passes() {
-        let (module, _) = parse(pass);
-        let functions = module.functions.iter().map(|(_, function)| function);
-        let functions: Vec<_> = functions
-            .chain(module.entry_points.iter().map(|entry| &entry.function))
-            .collect();
-        let uniforms = module.global_variables.iter();
-        for (handle, variable) in uniforms.filter(|(_, variable)| variable.space == AddressSpace::Uniform) {
+        let (module, info) = parse(pass);
+        let mut read = BTreeSet::new();
+        for (function, info) in functions(&module, &info) {
+            for (_, expression) in function.expressions.iter() {
+                let Expression::AccessIndex { base, index } = *expression else {
+                    continue;
+                };
+                match info[base].ty {
+                    TypeResolution::Handle(block) | TypeResolution::Value(TypeInner::Pointer { base: block, .. }) => {
+                        read.insert((block, index));
+                    }
+                    TypeResolution::Value(_) => {}
+                }
+            }
+        }
+        let variables = module.global_variables.iter();
+        for (_, variable) in variables.filter(|(_, variable)| variable.space == AddressSpace::Uniform) {
             let ty = &module.types[variable.ty];
             let TypeInner::Struct { members, .. } = &ty.inner else {
                 panic!("{}: {:?} is no struct", pass.name, variable.name);
             };
             let fields = blocks.entry(ty.name.clone().unwrap()).or_default();
-            for (field, member) in members.iter().enumerate() {
-                let is_read = functions.iter().any(|function| {
-                    function.expressions.iter().any(|(_, expression)| match expression {
-                        Expression::AccessIndex { base, index } => {
-                            *index as usize == field
-                                && matches!(function.expressions[*base], Expression::GlobalVariable(of) if of == handle)
-                        }
-                        _ => false,
-                    })
-                });
-                *fields.entry(member.name.clone().unwrap()).or_default() |= is_read;
+            for (index, member) in (0..).zip(members) {
+                *fields.entry(member.name.clone().unwrap()).or_default() |= read.contains(&(variable.ty, index));
             }
         }
     }
@@ -648,7 +652,7 @@ struct FloatFlow<'a> {
 }
 
 impl FloatFlow<'_> {
-    fn is_float(&self, info: &naga::valid::FunctionInfo, expression: naga::Handle<Expression>) -> bool {
+    fn is_float(&self, info: &FunctionInfo, expression: naga::Handle<Expression>) -> bool {
         let kind = match *info[expression].ty.inner_with(&self.module.types) {
             TypeInner::Scalar(scalar) | TypeInner::Vector { scalar, .. } => scalar.kind,
             _ => return false,
@@ -656,12 +660,12 @@ impl FloatFlow<'_> {
         matches!(kind, naga::ScalarKind::Float | naga::ScalarKind::AbstractFloat)
     }
 
-    fn returned(&mut self, handle: naga::Handle<naga::Function>, arguments: &[Origin]) -> Origin {
+    fn returned(&mut self, handle: naga::Handle<Function>, arguments: &[Origin]) -> Origin {
         let (module, info) = (self.module, self.info);
         self.flow(&module.functions[handle], &info[handle], arguments)
     }
 
-    fn flow(&mut self, function: &naga::Function, info: &naga::valid::FunctionInfo, arguments: &[Origin]) -> Origin {
+    fn flow(&mut self, function: &Function, info: &FunctionInfo, arguments: &[Origin]) -> Origin {
         let mut origins = vec![Origin::Settled; function.expressions.len()];
         let mut locals = vec![Origin::Settled; function.local_variables.len()];
         loop {
@@ -680,8 +684,8 @@ impl FloatFlow<'_> {
 
     fn evaluate(
         &mut self,
-        function: &naga::Function,
-        info: &naga::valid::FunctionInfo,
+        function: &Function,
+        info: &FunctionInfo,
         arguments: &[Origin],
         origins: &mut [Origin],
         locals: &[Origin],
@@ -752,7 +756,7 @@ impl FloatFlow<'_> {
     fn run(
         &mut self,
         block: &naga::Block,
-        function: &naga::Function,
+        function: &Function,
         origins: &mut [Origin],
         locals: &mut [Origin],
         result: &mut Origin,
@@ -815,7 +819,7 @@ fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec
             &[Origin::Settled; 8],
         );
     } else {
-        let named = |function: &naga::Function| function.name.as_deref() == Some(name);
+        let named = |function: &Function| function.name.as_deref() == Some(name);
         let (handle, _) = module.functions.iter().find(|(_, function)| named(function))?;
         flow.returned(handle, &[Origin::Settled; 16]);
     }

@@ -341,7 +341,11 @@ impl Walk {
         let base = |by: &Trace, [continues, is_continued]: [u32; 2]| Round {
             continues,
             is_continued,
-            walks: if is_self_query { by.params.object_count } else { walks as u32 },
+            walks: if is_self_query {
+                by.params.object_count
+            } else {
+                walks as u32
+            },
             ..ONE_ROUND
         };
         let inputs = |table: &Trace, queried_by: &Trace| {

@@ -115,7 +115,10 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
                 ..*query
             };
             let reaching: Vec<_> = queries.iter().map(of_radius).collect();
-            let params = with_queries(QueryParams { radius, ..params.queries });
+            let params = with_queries(QueryParams {
+                radius,
+                ..params.queries
+            });
             // Queries of the narrow layout have no radius.
             let is_narrow = self_query == 0 && is_wide == 0;
             let reference_walks = trace

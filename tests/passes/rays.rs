@@ -39,7 +39,14 @@ pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
 fn ray_blocks(trace: &Trace, rays: Rays<'_>) -> RayBlocks {
     let stride = if matches!(rays, Rays::Swept(_)) { 4 } else { 2 };
     let base = trace.ray_blocks();
-    with_rays(base, RayParams { stride, is_sorted: 1, ..base.rays })
+    with_rays(
+        base,
+        RayParams {
+            stride,
+            is_sorted: 1,
+            ..base.rays
+        },
+    )
 }
 
 fn with_rays(blocks: RayBlocks, rays: RayParams) -> RayBlocks {

@@ -5,9 +5,7 @@ use crate::harness::*;
 use crate::input::strided;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::internals::blocks::{
-    CENTER_HALF, PairBlocks, PairParams, ScatterParams, SortParams, UNFILTERED,
-};
+use gpu_broad_phase::internals::blocks::{CENTER_HALF, PairBlocks, PairParams, ScatterParams, SortParams, UNFILTERED};
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record, VARIANT_SPARSE};
 use gpu_broad_phase::internals::reference::sort::sort_histogram;
 use gpu_broad_phase::internals::reference::table::{
