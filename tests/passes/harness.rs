@@ -207,6 +207,8 @@ impl Bench {
             let found = all.find(|(of, _)| *of == name).map(|(_, bytes)| bytes.clone());
             let contents = match kind {
                 Binding::Uniform if name == "round" => Some(uniform(&self.round.get())),
+                // Without a list, no pass reads this block.
+                Binding::Uniform if name == "exclusions" => Some(found.unwrap_or_default()),
                 Binding::Uniform => found.or_else(|| unnamed.take()),
                 _ => found,
             };
