@@ -15,7 +15,7 @@ use super::upload::{Blocks, Uniforms};
 use crate::api::error::{ReadBackError, StepError};
 use crate::shared::recording::{Mark, Recording};
 
-/// What an owner of passes records with, apart from the buffers of its stages.
+/// Device and shared state with which an owner of passes records.
 pub(crate) struct Session {
     pub context: Arc<DeviceContext>,
     pub pipelines: Arc<Pipelines>,

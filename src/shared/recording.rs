@@ -10,8 +10,6 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use crate::api::error::StepError;
-
 /// A recording, followed by those that it reads, directly or not, unless they were submitted before.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording(Vec<Token>);
@@ -48,13 +46,6 @@ impl Recording {
     /// Returns true if its results are never written.
     pub fn is_dropped(&self) -> bool {
         self.0.iter().any(|token| state(token) == DROPPED)
-    }
-
-    pub fn check(&self) -> Result<(), StepError> {
-        match self.is_dropped() {
-            true => Err(StepError::Dropped),
-            false => Ok(()),
-        }
     }
 
     /// Returns true if wgpu has reported the submission.

@@ -1,4 +1,4 @@
-//! What the plans of all stages depend on, besides their input.
+//! Dependencies of all plans besides their input.
 
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, MAX_ROUNDS};
 use crate::gpu::buffers::buffers;

@@ -128,7 +128,7 @@ impl AnswerPlan {
 }
 
 impl Answers {
-    /// What the host knows of the recording. `pairs`: capacity for pairs.
+    /// `pairs`: capacity for pairs.
     pub fn facts(&self, pairs: u32, reports: Status, sees_crowds: bool) -> Facts {
         let rays = self.plan.rays.filter(RayPlan::lists_hits);
         Facts {

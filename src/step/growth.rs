@@ -123,7 +123,7 @@ impl RecentPeak {
     }
 }
 
-/// What later steps need, by the counters of earlier ones.
+/// Demand of later steps, by the counters of earlier ones.
 #[derive(Default)]
 pub(crate) struct Growth {
     hint: Demand,

@@ -4,12 +4,15 @@ use super::table::TableView;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::output::{PairOutput, QueryOutput, RayOutput};
 use crate::gpu::bindings::{Range, RangeRef};
+use crate::gpu::buffers::BufferId;
 use crate::gpu::device_context::DeviceContext;
-use crate::gpu::recorder::Variable;
+use crate::gpu::recorder::{Variable, find};
 use crate::layout::grid::{self, Params};
 use crate::shared::recording::Recording;
 use crate::stages::sort::variable::VALUES;
-use crate::stages::table::{self, PARAMS};
+use crate::stages::table::statics::buffer as fixed;
+use crate::stages::table::{self, PARAMS, buffer as moving};
+use crate::stages::walks::TableOf;
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` for your next pass.
 ///
@@ -72,6 +75,47 @@ impl Table {
             // Schemes that do not read `values` may bind any buffer.
             (VALUES, self.entries.as_ref().unwrap_or(&self.records).into()),
         ]
+    }
+}
+
+impl TableView {
+    /// `None` if there are no static objects.
+    pub fn output(&self, of: TableOf, block: Option<Range>) -> Option<Table> {
+        let plan = match of {
+            TableOf::Moving => &self.table,
+            TableOf::Static => self.statics.as_ref()?,
+        };
+        let (ids, has_entries) = match of {
+            TableOf::Moving => (
+                [
+                    moving::GRID,
+                    moving::RECORDS,
+                    moving::STARTS,
+                    self.table.sorted().values,
+                ],
+                true,
+            ),
+            // Except in the uniform scheme, static records are in entry order and need no entries.
+            TableOf::Static => (
+                [fixed::GRID, fixed::RECORDS, fixed::STARTS, fixed::VALUES],
+                plan.params.is_uniform(),
+            ),
+        };
+        let part = |id: BufferId| find(&self.inputs, &[], id.name);
+        let [grid, records, starts, values] = ids;
+        let [grid, records, starts] = [part(grid)?, part(records)?, part(starts)?];
+        Some(Table {
+            starts: starts.buffer.clone(),
+            records: records.buffer.clone(),
+            grid: grid.buffer.clone(),
+            entries: part(values).filter(|_| has_entries).map(|range| range.buffer.clone()),
+            kind: table_kind(&self.descriptor),
+            params: plan.params,
+            block: block?,
+            objects: part(moving::OBJECTS)?.into(),
+            context: Arc::clone(&self.context),
+            recording: self.recording.clone(),
+        })
     }
 }
 

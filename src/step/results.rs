@@ -19,7 +19,16 @@ use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
 
-/// What the last recording writes for the host.
+impl Recording {
+    pub fn check(&self) -> Result<(), StepError> {
+        match self.is_dropped() {
+            true => Err(StepError::Dropped),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Buffers that the last recording writes for the host.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     pub counters: wgpu::Buffer,
@@ -32,7 +41,7 @@ pub(crate) struct Recorded {
     pub period: f32,
 }
 
-/// What the host knows of a recording when its counters arrive.
+/// Facts of a recording that its counters do not tell.
 #[derive(Clone)]
 pub(crate) struct Facts {
     pub recording: Recording,

@@ -2,20 +2,17 @@
 
 use std::sync::Arc;
 
-use super::output::{Table, table_kind};
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::gpu::bindings::Range;
 use crate::gpu::buffers::{BufferId, Buffers, buffers};
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::pipelines::Pipelines;
-use crate::gpu::recorder::{Input, find};
+use crate::gpu::recorder::Input;
 use crate::layout::blocks::Exclusions;
 use crate::layout::counters::Held;
 use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{WALKED, buffer as fixed};
 use crate::stages::table::{TablePlan, buffer as moving};
-use crate::stages::walks::TableOf;
 
 buffers! {
     /// Copy of the counters before the step's queries. Later queries start from this copy.
@@ -98,47 +95,6 @@ pub(crate) struct TableView {
     pub descriptor: BroadPhaseDescriptor<'static>,
     pub context: Arc<DeviceContext>,
     pub pipelines: Arc<Pipelines>,
-}
-
-impl TableView {
-    /// `None` if there are no static objects.
-    pub fn output(&self, of: TableOf, block: Option<Range>) -> Option<Table> {
-        let plan = match of {
-            TableOf::Moving => &self.table,
-            TableOf::Static => self.statics.as_ref()?,
-        };
-        let (ids, has_entries) = match of {
-            TableOf::Moving => (
-                [
-                    moving::GRID,
-                    moving::RECORDS,
-                    moving::STARTS,
-                    self.table.sorted().values,
-                ],
-                true,
-            ),
-            // Except in the uniform scheme, static records are in entry order and need no entries.
-            TableOf::Static => (
-                [fixed::GRID, fixed::RECORDS, fixed::STARTS, fixed::VALUES],
-                plan.params.is_uniform(),
-            ),
-        };
-        let part = |id: BufferId| find(&self.inputs, &[], id.name);
-        let [grid, records, starts, values] = ids;
-        let [grid, records, starts] = [part(grid)?, part(records)?, part(starts)?];
-        Some(Table {
-            starts: starts.buffer.clone(),
-            records: records.buffer.clone(),
-            grid: grid.buffer.clone(),
-            entries: part(values).filter(|_| has_entries).map(|range| range.buffer.clone()),
-            kind: table_kind(&self.descriptor),
-            params: plan.params,
-            block: block?,
-            objects: part(moving::OBJECTS)?.into(),
-            context: Arc::clone(&self.context),
-            recording: self.recording.clone(),
-        })
-    }
 }
 
 impl std::fmt::Debug for TableView {
