@@ -206,6 +206,7 @@ impl BroadPhase {
     /// - [`TooManyResults`](BroadPhaseError::TooManyResults): the result has more rows than 32-bit offsets can reach.
     /// - [`DeviceLost`](BroadPhaseError::DeviceLost), [`Step`](BroadPhaseError::Step),
     ///   [`ReadBack`](BroadPhaseError::ReadBack), [`LoopsCut`](BroadPhaseError::LoopsCut): the device failed.
+    /// - [`Cancelled`](BroadPhaseError::Cancelled): by a [`CancelToken`](crate::cpu::CancelToken).
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, BroadPhaseError> {
         let scene = Scene {
             objects: objects.into(),

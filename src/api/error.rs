@@ -1,6 +1,7 @@
 //! Errors of the public interface. Messages name no item of this crate, since other interfaces show them, too.
 
 use crate::api::types::OutputRows;
+use crate::shared::cancel::is_stopped;
 
 /// A descriptor is invalid: a value is out of range, or the pair filter has an error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -348,6 +349,9 @@ pub enum ReadBackError {
     /// The device did not finish within [`timeout`](crate::OutputOptions::timeout).
     #[error("the device did not finish within {0:?}")]
     Timeout(std::time::Duration),
+    /// A [`CancelToken`](crate::cpu::CancelToken) ended the wait.
+    #[error("cancelled")]
+    Cancelled,
 }
 
 /// An error of a [`BroadPhase`](crate::BroadPhase) or of the [CPU engine](crate::cpu).
@@ -410,6 +414,17 @@ pub enum BroadPhaseError {
         /// The maximum.
         limit: u64,
     },
+    /// A [`CancelToken`](crate::cpu::CancelToken) ended the work.
+    #[error("cancelled")]
+    Cancelled,
+}
+
+/// Returns a pass's output, unless it may be incomplete.
+pub(crate) fn completed<T>(output: T) -> Result<T, BroadPhaseError> {
+    match is_stopped() {
+        true => Err(BroadPhaseError::Cancelled),
+        false => Ok(output),
+    }
 }
 
 impl From<CreateError> for BroadPhaseError {
@@ -438,6 +453,7 @@ impl From<ReadBackError> for BroadPhaseError {
         match error {
             ReadBackError::NoStep => Self::NoStep,
             ReadBackError::DeviceLost => Self::DeviceLost,
+            ReadBackError::Cancelled => Self::Cancelled,
             error => Self::ReadBack(error),
         }
     }

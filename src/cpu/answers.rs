@@ -11,7 +11,7 @@ use super::walks::{PairWalks, RayWalks, StaticPairWalks};
 use crate::api::counters::{CountedOutput, HITS, PAIRS, RAY_CELLS, RESULTS};
 use crate::api::counters::{Counters, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
-use crate::api::error::BroadPhaseError;
+use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, self_query};
 use crate::api::result::StepResult;
@@ -53,11 +53,11 @@ impl<'a> Answer<'a> {
         }
     }
 
-    pub fn into_result(self) -> StepResult {
-        StepResult {
+    pub fn into_result(self) -> Result<StepResult, BroadPhaseError> {
+        completed(StepResult {
             counters: Counters::from_words(&self.counters, &self.held),
             ..self.result
-        }
+        })
     }
 
     /// True if lists are sorted, so that their searches may use trees, which earlier searches decide.
@@ -141,6 +141,7 @@ impl<'a> Answer<'a> {
         if !matches!(scene.query_input.rays, Rays::None) {
             let params = RayBlocks { table, rays };
             self.cast_rays(&params, &scene.rays)?;
+            completed(())?;
             if self.descriptor.outputs.ray_cells {
                 self.list_ray_cells(params, &scene.rays)?;
             }

@@ -106,7 +106,7 @@ impl<'a> CpuBroadPhase<'a> {
         let (rays, queries) = query_params(&table.params, &scene)?;
         answer.run_queries(&scene)?;
         let searches = rays.count.saturating_add(queries.count);
-        let result = answer.into_result();
+        let result = answer.into_result()?;
         if let Some(table) = &mut self.table {
             table.searches = table.searches.saturating_add(searches);
         }
@@ -140,7 +140,7 @@ impl<'a> CpuBroadPhase<'a> {
         }
         let (held, counters) = (answer.held, answer.counters.clone());
         answer.run_queries(&scene)?;
-        let result = answer.into_result();
+        let result = answer.into_result()?;
         (table.held, table.counters) = (held, counters);
         self.table = Some(table);
         Ok(result)

@@ -3,8 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::shared::cancel::end_if_stopped;
-use crate::shared::runs::{Walked, for_each, in_runs};
+use crate::shared::runs::{Rows, Walked, for_each, walk_in_runs};
 
 /// Maximum number of cached items of a run of rows. Longer runs are walked again.
 pub(super) const MAX_OF_RUN: usize = 1 << 20;
@@ -41,18 +40,17 @@ impl<T: Copy + Send + Sync> Lists<T> {
 
     fn find_within(most: usize, rows: u32, walk: &impl WalkRows<Found = T>) -> Self {
         let room = AtomicUsize::new(most);
-        let find = |rows: Range<u32>| {
+        let find = |rows: Rows<'_>| {
             let mut found = Vec::new();
             let mut run = Run {
-                rows: rows.clone(),
-                counts: Vec::with_capacity(rows.len()),
+                rows: rows.range.clone(),
+                counts: Vec::with_capacity(rows.range.len()),
                 candidates: 0,
                 invalid: 0,
                 found: None,
             };
             let mut all = 0u64;
             for row in rows {
-                end_if_stopped();
                 let mut count = 0u32;
                 let walked = walk.walk(row, |item| {
                     count = count.wrapping_add(1);
@@ -72,7 +70,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
             }
             run
         };
-        let mut runs = in_runs(rows, find);
+        let mut runs = walk_in_runs(rows, find);
         let mut counts = Vec::with_capacity(rows as usize + 1);
         for run in &mut runs {
             counts.append(&mut run.counts);

@@ -1,7 +1,5 @@
 //! Nearest objects of queries, through trees.
 
-use std::ops::Range;
-
 use super::boxes::{Place, overrides_of};
 use super::query_walk::{distance_of, reach};
 use super::trees::Trees;
@@ -13,8 +11,7 @@ use crate::reference::queries::query::{LoadedQuery, periods, squared_float};
 use crate::reference::queries::query_nearest::{Nearest, query_nearest};
 use crate::reference::queries::query_rings::fullest_first;
 use crate::reference::queries::query_walk::{QueryReads, passes};
-use crate::shared::cancel::end_if_stopped;
-use crate::shared::runs::{self, in_runs, map};
+use crate::shared::runs::{self, Rows, map, walk_in_runs};
 
 /// Like [`query_nearest`], which it calls without `trees` and across periods.
 pub(super) fn nearest(
@@ -35,13 +32,12 @@ pub(super) fn nearest(
     for walks in walks.chunks(2) {
         let input = walks[0].0;
         let order = order_of(params, input);
-        let run = |places: Range<u32>| {
-            let mut nearest = vec![NearestObject::NONE; wanted * places.len()];
-            let mut answers = Vec::with_capacity(places.len());
+        let run = |places: Rows<'_>| {
+            let mut nearest = vec![NearestObject::NONE; wanted * places.range.len()];
+            let mut answers = Vec::with_capacity(places.range.len());
             let mut invalid = 0;
             let mut found = Nearest::new(wanted);
             for (slots, place) in nearest.chunks_mut(wanted).zip(places) {
-                end_if_stopped();
                 found.clear();
                 let index = order.as_ref().map_or(place, |order| order[place as usize].1);
                 let (query, answer) = input.begin(params, index);
@@ -57,7 +53,7 @@ pub(super) fn nearest(
             }
             (answers, nearest, invalid)
         };
-        for (answers, of_run, invalid) in in_runs(input.count(params), run) {
+        for (answers, of_run, invalid) in walk_in_runs(input.count(params), run) {
             for (slots, answer) in of_run.chunks(wanted).zip(answers) {
                 nearest[wanted * answer as usize..][..wanted].copy_from_slice(slots);
             }

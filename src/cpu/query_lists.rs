@@ -12,8 +12,7 @@ use crate::layout::blocks::{Overrides, QueryBlocks, QueryParams};
 use crate::reference::queries::query::{periods, self_query_of};
 use crate::reference::queries::query_count::finish_counters;
 use crate::reference::queries::query_walk::QueryReads;
-use crate::shared::cancel::end_if_stopped;
-use crate::shared::runs::{Walked, in_runs};
+use crate::shared::runs::{Rows, Walked, walk_in_runs};
 
 pub(crate) struct QueryLists<'a> {
     params: QueryBlocks,
@@ -69,16 +68,15 @@ impl<'a> QueryLists<'a> {
             runs: Vec::new(),
         };
         for (table, input) in walks.iter().enumerate() {
-            let find = |indices: Range<u32>| {
+            let find = |indices: Rows<'_>| {
                 let mut run = Run {
-                    indices: indices.clone(),
-                    counts: Vec::with_capacity(indices.len()),
+                    indices: indices.range.clone(),
+                    counts: Vec::with_capacity(indices.range.len()),
                     found: None,
                     others: Vec::new(),
                 };
                 let (mut found, mut all, mut walked) = (Vec::new(), 0usize, Vec::new());
                 for index in indices {
-                    end_if_stopped();
                     let mut count = 0u32;
                     let accept = |object| {
                         count += 1;
@@ -103,7 +101,7 @@ impl<'a> QueryLists<'a> {
             };
             let mut runs = Vec::new();
             let count = queriers.map_or(input.count(params), Trees::lanes);
-            for (run, walked) in in_runs(count, find) {
+            for (run, walked) in walk_in_runs(count, find) {
                 for &(answer, count) in &run.counts {
                     lists.counts[answer as usize] += count;
                 }

@@ -5,7 +5,7 @@ use super::trees::Trees;
 use crate::api::counters::ENTRIES;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
-use crate::api::error::BroadPhaseError;
+use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::blocks::Exclusions;
@@ -145,13 +145,13 @@ impl Cells {
             false => Vec::new(),
         };
         let levels = level_statistics(params, objects, &sample, counters);
-        let mut grid = layout(params, &levels, counters);
+        let mut grid = completed(layout(params, &levels, counters))?;
         let (mut keys, mut values) = if params.is_uniform() {
             let mut offsets = entry_count(params, objects);
             scan_output(&ENTRIES, &mut offsets, counters, Some(params.entry_capacity))?;
             entry_emit(params, objects, &mut grid, &offsets, counters, worlds)
         } else {
-            let keys = keys(params, objects, &grid, worlds);
+            let keys = completed(keys(params, objects, &grid, worlds))?;
             let values = (0..keys.len() as u32).map(|index| index | PRIMARY_FLAGS).collect();
             (keys, values)
         };
@@ -164,9 +164,9 @@ impl Cells {
         }
         // All sort strategies give the same order.
         for digit in table_digits(params, SortStrategy::Portable) {
-            (keys, values) = sort_digit(&digit, &grid, &keys, &values);
+            (keys, values) = completed(sort_digit(&digit, &grid, &keys, &values))?;
         }
-        let (starts, mut records) = gather(params, objects, &keys, &values, &grid, worlds);
+        let (starts, mut records) = completed(gather(params, objects, &keys, &values, &grid, worlds))?;
         let clusters = clusters(&grid, &keys, &mut values, &mut records);
         Ok(Self {
             grid,

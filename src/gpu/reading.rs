@@ -8,7 +8,7 @@ use super::staging::{self, Pool, Staging};
 use super::waiting;
 use crate::api::counters::{Counters, Status};
 use crate::api::error::ReadBackError;
-use crate::shared::cancel::end_if_stopped;
+use crate::shared::cancel::is_stopped;
 use crate::shared::recording::Recording;
 
 /// Bytes to read beyond the last result's size. Copying them costs less than another wait.
@@ -152,10 +152,8 @@ impl Reading {
             return Err(error_or_lost(device, ReadBackError::Map(error)));
         }
         waiting::wait(device, submission, timeout).map_err(|error| match error {
-            wgpu::PollError::Timeout => {
-                end_if_stopped();
-                ReadBackError::Timeout(timeout)
-            }
+            wgpu::PollError::Timeout if is_stopped() => ReadBackError::Cancelled,
+            wgpu::PollError::Timeout => ReadBackError::Timeout(timeout),
             error => error_or_lost(device, ReadBackError::Map(error.to_string())),
         })?;
         match receiver.receive().await {

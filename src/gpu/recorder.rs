@@ -1,6 +1,5 @@
 //! Records stages. Each stage is one labelled compute pass with all its dispatches.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::bindings::{Bindings, Range, RangeRef};
@@ -237,7 +236,7 @@ impl<'r> Recorder<'r> {
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,
     timeout: Duration,
-    token: Option<Arc<CancelToken>>,
+    token: Option<CancelToken>,
     under_way: Option<wgpu::SubmissionIndex>,
 }
 

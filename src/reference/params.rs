@@ -6,7 +6,7 @@ use super::table::{entry_count, prepare};
 use crate::api::counters::CountedOutput;
 use crate::api::counters::word;
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
-use crate::api::error::{BroadPhaseError, InputError};
+use crate::api::error::{BroadPhaseError, InputError, completed};
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::blocks::{Overrides, PairParams, QueryParams, RayParams, ScanParams, wide};
@@ -97,6 +97,7 @@ pub(crate) fn scan_output(
     counters: &mut [u32],
     capacity: Option<u32>,
 ) -> Result<u32, BroadPhaseError> {
+    completed(())?;
     let block = ScanParams {
         count: counts.len() as u32,
         total_word: output.word as u32,

@@ -1,13 +1,14 @@
 //! Runs work on consecutive indices. The feature `rayon` uses the threads of the current pool and changes no results.
 
+use std::iter::Flatten;
 use std::ops::Range;
+use std::vec::IntoIter;
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
 use super::cancel::CancelToken;
 
-const CHECK_INTERVAL: u32 = 64;
 /// Indices per run: enough to hide task overhead, few enough to balance threads.
 pub(crate) const RUN_LENGTH: u32 = 1024;
 
@@ -17,14 +18,22 @@ pub(crate) struct Walked {
     pub is_invalid: bool,
 }
 
+/// A run of rows. Ends early if the work is cancelled.
+pub(crate) struct Rows<'t> {
+    pub range: Range<u32>,
+    token: Option<&'t CancelToken>,
+}
+
+impl Iterator for Rows<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let is_stopped = self.token.is_some_and(CancelToken::is_stopped);
+        self.range.next().filter(|_| !is_stopped)
+    }
+}
+
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
-    let token = CancelToken::begin_pass(count);
-    let of = |index: u32| {
-        if let Some(token) = token.as_ref().filter(|_| index.is_multiple_of(CHECK_INTERVAL)) {
-            token.add_done(CHECK_INTERVAL);
-        }
-        of(index)
-    };
     #[cfg(feature = "rayon")]
     return (0..count)
         .into_par_iter()
@@ -35,26 +44,8 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
     (0..count).map(of).collect()
 }
 
-/// Yields items in order and counts them as progress. Unwinds between two items if the work was cancelled.
-pub(crate) fn each<I: IntoIterator<IntoIter: ExactSizeIterator>>(items: I) -> impl Iterator<Item = I::Item> {
-    let items = items.into_iter();
-    let token = CancelToken::begin_pass(items.len() as u32);
-    items.inspect(move |_| {
-        if let Some(token) = &token {
-            token.add_done(1);
-        }
-    })
-}
-
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
-    let token = CancelToken::begin_pass(count);
-    let run = |run: u32| {
-        let _under = token.as_ref().map(|token| {
-            token.add_done(RUN_LENGTH);
-            token.over_thread()
-        });
-        work(run * RUN_LENGTH..count.min((run + 1).saturating_mul(RUN_LENGTH)))
-    };
+    let run = |run: u32| work(run * RUN_LENGTH..count.min((run + 1).saturating_mul(RUN_LENGTH)));
     let runs = count.div_ceil(RUN_LENGTH);
     #[cfg(feature = "rayon")]
     return (0..runs).into_par_iter().map(run).collect();
@@ -62,13 +53,35 @@ pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync
     (0..runs).map(run).collect()
 }
 
-pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
-    let token = CancelToken::begin_pass(items.len() as u32);
-    let work = |item: T| {
-        if let Some(token) = &token {
-            token.add_done(1);
+/// [`in_runs`] for rows that take long, with progress. Results of cancelled work lack rows, so callers check for that
+/// ([`is_stopped`](super::cancel::is_stopped)) before they use them.
+pub(crate) fn walk_in_runs<T: Send>(count: u32, work: impl Fn(Rows<'_>) -> T + Sync + Send) -> Vec<T> {
+    let token = CancelToken::current();
+    let token = token.as_ref();
+    if let Some(token) = token {
+        token.begin(count);
+    }
+    in_runs(count, |range| {
+        if let Some(token) = token {
+            token.count(RUN_LENGTH);
         }
-        work(item);
+        work(Rows { range, token })
+    })
+}
+
+/// As [`walk_in_runs`], by row.
+pub(crate) fn walk<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Flatten<IntoIter<Vec<T>>> {
+    let runs = walk_in_runs(count, |rows| rows.map(&of).collect::<Vec<_>>());
+    runs.into_iter().flatten()
+}
+
+/// Leaves the rest of the items as they are if the work is cancelled.
+pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
+    let token = CancelToken::current();
+    let work = |item: T| {
+        if !token.as_ref().is_some_and(CancelToken::is_stopped) {
+            work(item);
+        }
     };
     #[cfg(feature = "rayon")]
     items.into_par_iter().for_each(work);

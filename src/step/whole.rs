@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::MAX_ROUNDS;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
-use crate::api::error::{BroadPhaseError, ReadBackError, StepError};
+use crate::api::error::{BroadPhaseError, ReadBackError, StepError, completed};
 use crate::api::result::{Outputs, StepResult};
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
 use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
-use crate::shared::cancel::{CancelToken, end_if_stopped};
+use crate::shared::cancel::is_stopped;
 use crate::shared::lists::sort_lists;
 use crate::step::broad_phase::GpuBroadPhase;
 
@@ -229,6 +229,7 @@ impl Whole {
                     whole.pairs.sort_unstable();
                     sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
                     sort_lists(&mut whole.query_objects, &whole.query_offsets, |&object| object);
+                    completed(()).map_err(|error| self.cause(error))?;
                 }
                 // The other bits report overflow, for which further pages made up.
                 whole.counters.status = whole.counters.status.intersection(Status::ROUNDS | Status::CUT);
@@ -278,7 +279,13 @@ impl Whole {
 
     fn cause(&mut self, error: impl Into<BroadPhaseError>) -> BroadPhaseError {
         if self.poll_lost() {
-            return ReadBackError::DeviceLost.into();
+            return BroadPhaseError::DeviceLost;
+        }
+        if is_stopped() {
+            // The recording may be partly submitted.
+            self.broad_phase.forget();
+            (self.steps_fit, self.queries_fit) = (false, false);
+            return BroadPhaseError::Cancelled;
         }
         error.into()
     }
@@ -290,15 +297,10 @@ impl Whole {
         let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/whole"),
         });
-        end_if_stopped();
+        completed(())?;
         self.poll_lost();
         let recorded = self.broad_phase.guarded(&mut encoder, record);
-        if CancelToken::current().is_some_and(|token| token.is_stopped()) {
-            // The recording may be partly submitted.
-            self.broad_phase.forget();
-            (self.steps_fit, self.queries_fit) = (false, false);
-            end_if_stopped();
-        }
+        let recorded = recorded.map_err(BroadPhaseError::from).and_then(completed);
         let reading = recorded.map_err(|error| self.cause(error))?;
         let submission = self.queue().submit([encoder.finish()]);
         // The encoder of an input may have been dropped.

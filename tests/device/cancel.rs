@@ -1,5 +1,3 @@
-use std::sync::Arc;
-
 use crate::common::answers::sorted;
 use crate::common::pool::opened;
 use crate::common::{Rng, adapters, uniform};
@@ -39,9 +37,9 @@ fn a_cancel_token_ends_work_between_two_submissions() {
         let mut attempts = 0..100;
         let token = loop {
             assert!(attempts.next().is_some(), "no step was ended on {name}");
-            let token = Arc::new(CancelToken::default());
+            let token = CancelToken::default();
             let result = std::thread::scope(|scope| {
-                let step = || block_on(headless.step(&objects, &[])).expect("a step");
+                let step = || block_on(headless.step(&objects, &[]));
                 let work = scope.spawn(|| token.run(step));
                 while token.progress().0 == 0 && !work.is_finished() {
                     std::thread::yield_now();
@@ -50,8 +48,11 @@ fn a_cancel_token_ends_work_between_two_submissions() {
                 work.join().unwrap()
             });
             match result {
-                Some(result) => assert_eq!(sorted(result.pairs), expected, "{name}"),
-                None => break token,
+                Ok(result) => assert_eq!(sorted(result.pairs), expected, "{name}"),
+                Err(error) => {
+                    assert_eq!(error, BroadPhaseError::Cancelled, "{name}");
+                    break token;
+                }
             }
         };
         let (done, total) = token.progress();
@@ -60,7 +61,8 @@ fn a_cancel_token_ends_work_between_two_submissions() {
         assert_eq!(refused, BroadPhaseError::NoStep, "{name}");
         let result = block_on(headless.step(&objects, &[])).expect("a step");
         assert_eq!(sorted(result.pairs), expected, "{name}");
-        assert!(token.run(|| block_on(headless.query(&input))).is_none(), "{name}");
+        let cancelled = token.run(|| block_on(headless.query(&input)));
+        assert_eq!(cancelled.unwrap_err(), BroadPhaseError::Cancelled, "{name}");
         let found = block_on(headless.query(&input)).expect("an answer");
         assert_eq!(found.query_objects.len(), 2 * expected.len() + objects.len(), "{name}");
     }

@@ -1,14 +1,13 @@
 //! The CPU engine searches once, on several threads, where passes search twice. Results must have the same bytes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use gpu_broad_phase::cpu::{CancelToken, CpuBroadPhase, compared_objects, step_scene};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, DescriptorError, Growth, OutputOptions, QueryInput, QueryMode, RayHit,
-    RayMode, Scene, StepResult,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, DescriptorError, Growth, OutputOptions, Queries, Query, QueryInput,
+    QueryMode, Ray, RayHit, RayMode, Scene, StepResult,
 };
 
 /// Sorts each list, unless a capacity limits them.
@@ -209,36 +208,84 @@ fn a_cancel_token_reports_progress_and_ends_a_step() {
         objects: crowd[..].into(),
         ..Default::default()
     };
-    let token = Arc::new(CancelToken::default());
-    let seen = std::thread::scope(|scope| {
-        let work = scope.spawn(|| token.run(|| step_scene(&descriptor, &scene)).is_none());
+    let token = CancelToken::default();
+    std::thread::scope(|scope| {
+        let work = scope.spawn(|| token.run(|| step_scene(&descriptor, &scene)));
         let mut seen = (0, 0);
-        // Waits for the search of pairs, the longest pass with a row per object.
+        // Waits for the search of pairs, the only walk of this step.
         while !(seen.1 >= 2_000_000 && (1..seen.1).contains(&seen.0)) {
+            assert!(!work.is_finished(), "it ended by itself");
             std::thread::sleep(Duration::from_millis(1));
             seen = token.progress();
         }
         token.stop();
-        assert!(work.join().unwrap(), "it was not ended");
-        seen
+        assert_eq!(work.join().unwrap(), Err(BroadPhaseError::Cancelled));
     });
-    assert!(seen.0 <= seen.1);
-    let few = &crowd[..3];
-    assert!(token.run(|| 1).is_some(), "nothing was looked after");
-    assert!(
-        token
-            .run(|| gpu_broad_phase::cpu::step(&descriptor, few, &[]))
-            .is_none()
-    );
-    assert!(gpu_broad_phase::cpu::step(&descriptor, few, &[]).is_ok());
-    let other = Arc::new(CancelToken::default());
-    assert!(
-        other
-            .run(|| gpu_broad_phase::cpu::step(&descriptor, few, &[]))
-            .is_some()
-    );
-    let panicked = std::panic::catch_unwind(|| other.run(|| -> u32 { panic!("its own") }));
-    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"its own"));
+    let few = || gpu_broad_phase::cpu::step(&descriptor, &crowd[..3], &[]);
+    assert_eq!(token.run(few), Err(BroadPhaseError::Cancelled));
+    assert!(few().is_ok());
+    let other = CancelToken::default();
+    assert!(other.run(few).is_ok());
+    // Neither the inner token nor a panic replaces the outer one.
+    other.run(|| {
+        assert!(token.run(few).is_err());
+        assert!(std::panic::catch_unwind(|| token.run(|| panic!("its own"))).is_err());
+        assert!(few().is_ok());
+    });
+}
+
+#[test]
+fn a_query_cancelled_at_any_row_leaves_a_table_that_answers_as_before() {
+    let places: Vec<_> = (0..40_000)
+        .map(|index| [index % 41, index % 37, index % 31].map(|place| place as f32))
+        .collect();
+    let objects: Vec<_> = places
+        .iter()
+        .map(|&place| Aabb::from_center_half(place, [1.0; 3]))
+        .collect();
+    let scene = Scene {
+        objects: objects[..].into(),
+        ..Default::default()
+    };
+    let queries: Vec<_> = places.iter().map(|&place| Query::sphere(place, 2.0)).collect();
+    let rays: Vec<_> = places
+        .iter()
+        .map(|&place| Ray::new(place, [1.0, 0.5, 0.25], 20.0))
+        .collect();
+    let modes = [QueryMode::All, QueryMode::Nearest(4)];
+    for (query_mode, ray_mode) in modes.into_iter().zip([RayMode::All, RayMode::Closest]) {
+        let mut descriptor = BroadPhaseDescriptor::default();
+        (descriptor.pairs, descriptor.outputs.ray_mode) = (false, ray_mode);
+        let input = QueryInput {
+            rays: rays[..].into(),
+            queries: Queries::General(queries[..].into()),
+            query_mode,
+            ..Default::default()
+        };
+        let mut broad_phase = CpuBroadPhase::new(&descriptor).unwrap();
+        broad_phase.step_scene(&scene).unwrap();
+        let expected = broad_phase.clone().query(&input).unwrap();
+        let mut cancelled = 0;
+        for rows in [0, 1, 5000, 20_000, 39_000] {
+            let token = CancelToken::default();
+            std::thread::scope(|scope| {
+                let work = scope.spawn(|| token.run(|| broad_phase.query(&input)));
+                while token.progress().0 < rows && !work.is_finished() {
+                    std::hint::spin_loop();
+                }
+                token.stop();
+                match work.join().unwrap() {
+                    Ok(found) => assert_eq!(found, expected),
+                    Err(error) => {
+                        assert_eq!(error, BroadPhaseError::Cancelled);
+                        cancelled += 1;
+                    }
+                }
+            });
+            assert_eq!(broad_phase.query(&input).unwrap(), expected, "{rows}");
+        }
+        assert!(cancelled > 0);
+    }
 }
 
 fn on_threads(step: impl Fn() -> StepResult + Sync) -> [StepResult; 2] {

@@ -3,12 +3,12 @@
 use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use gpu_broad_phase::cpu::CancelToken;
 use parking_lot::{Mutex, MutexGuard};
-use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -52,20 +52,19 @@ pub fn run<T: Send>(
     work: impl FnOnce() -> T + Send,
 ) -> PyResult<T> {
     let pool = pool()?;
-    let token = Arc::new(CancelToken::default());
+    let token = CancelToken::default();
     let progress = progress.map(|call| call.clone().unbind());
     py.detach(|| {
         let (done, ended) = mpsc::channel();
         pool.in_place_scope(|scope| {
-            let watched = Arc::clone(&token);
+            let watched = token.clone();
             scope.spawn(move |_| {
                 let _ = done.send(watched.run(work));
             });
             let mut raised = None;
             loop {
                 match ended.recv_timeout(GLANCE) {
-                    Ok(Some(answer)) if raised.is_none() => return Ok(answer),
-                    Ok(_) => return Err(raised.unwrap_or_else(|| PyKeyboardInterrupt::new_err(()))),
+                    Ok(answer) => return raised.map_or(Ok(answer), Err),
                     Err(RecvTimeoutError::Disconnected) => return Err(PyRuntimeError::new_err("the work failed")),
                     Err(RecvTimeoutError::Timeout) if raised.is_some() => {}
                     Err(RecvTimeoutError::Timeout) => {

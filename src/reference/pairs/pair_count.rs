@@ -4,7 +4,6 @@ use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, PairBlocks, add64};
 use crate::reference::table::layout::keeps_bits;
-use crate::shared::runs::each;
 
 /// Words that no entry writes are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +39,7 @@ pub fn pair_count(
     let mut cache = PairCache::new(params);
     let mut boxes = Vec::with_capacity(rows);
     let mut counts = Vec::with_capacity(rows + 1);
-    for row in each(0..params.pairs.entry_rows) {
+    for row in 0..params.pairs.entry_rows {
         let mut found = 0u32;
         let mut candidates = 0;
         let mut place = 0;

@@ -1,7 +1,6 @@
 use super::pair_walk::{PairReads, walk_pairs};
 use crate::api::types::Pair;
 use crate::layout::blocks::{Overrides, PairBlocks};
-use crate::shared::runs::each;
 
 pub(crate) const NO_PLACE: u32 = u32::MAX;
 
@@ -43,11 +42,11 @@ pub fn pair_emit(
     params: &PairBlocks,
     input: &PairReads<'_>,
     overrides: Overrides,
-    walks: impl IntoIterator<Item = u32, IntoIter: ExactSizeIterator>,
+    walks: impl IntoIterator<Item = u32>,
     offsets: &[u32],
     pairs: &mut [Pair],
 ) {
-    for row in each(walks) {
+    for row in walks {
         let mut writer = Writer::new(params, pairs, offsets[row as usize]);
         walk_pairs(params, input, overrides, row, |own, other| writer.write(own, other));
     }

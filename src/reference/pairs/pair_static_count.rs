@@ -3,7 +3,6 @@ use super::pair_static::{StaticPairReads, walk_static};
 use super::pair_sums::add_up;
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, PairBlocks, add64, static_cached_partners};
-use crate::shared::runs::each;
 
 /// Counts the static partners of each moving object, followed by 0. Adds the number of box tests to the counters.
 /// Except in the uniform scheme, adds the counts to the `words` of [`pair_count`](super::pair_count). Partner `k` of
@@ -19,7 +18,7 @@ pub fn pair_static_count(
     let kept = static_cached_partners(params);
     let mut cache = vec![0; rows * kept as usize];
     let mut counts = Vec::with_capacity(rows + 1);
-    for row in each(0..params.pairs.static_rows()) {
+    for row in 0..params.pairs.static_rows() {
         let mut found = 0u32;
         let candidates = walk_static(params, input, overrides, row, |other| {
             if found < kept {

@@ -3,7 +3,6 @@ use super::pair_emit::{NO_PLACE, Writer};
 use super::pair_static::{StaticPairReads, walk_static};
 use crate::api::types::Pair;
 use crate::layout::blocks::{Overrides, PairBlocks, static_cached_partners};
-use crate::shared::runs::each;
 
 /// Writes the pairs of moving and static objects within the page `first_pair .. first_pair + pairs.len()`.
 ///
@@ -20,7 +19,7 @@ pub fn pair_static_emit(
     let (entries, rows) = (params.pairs.entry_rows as usize, params.pairs.static_rows() as usize);
     let kept = static_cached_partners(params);
     let behind = cache_words(params);
-    for (row, ends) in each((0..params.pairs.static_rows()).zip(offsets[entries..].windows(2))) {
+    for (row, ends) in (0..params.pairs.static_rows()).zip(offsets[entries..].windows(2)) {
         let own = input.own_records[row as usize].object;
         let mut writer = Writer::new(params, pairs, ends[0]);
         if !writer.shows(ends[1]) {

@@ -4,7 +4,7 @@ use super::query_rings::walk_nearest;
 use super::query_walk::QueryReads;
 use crate::api::queries::NearestObject;
 use crate::layout::blocks::{Overrides, QueryBlocks};
-use crate::shared::runs::{Walked, map};
+use crate::shared::runs::{self, Walked};
 
 /// The nearest objects found so far, by distance ([`distance_key`](super::query::distance_key)), then index.
 #[derive(Clone)]
@@ -72,7 +72,7 @@ pub fn query_nearest(
             let is_invalid = !query.valid;
             (answer, found, Walked { candidates, is_invalid })
         };
-        for (answer, found, walked) in map(input.count(params), nearer) {
+        for (answer, found, walked) in runs::walk(input.count(params), nearer) {
             answers[answer as usize] = found;
             finish_counters(counters, walked, walk == 0);
         }

@@ -2,7 +2,7 @@ use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::counters::word;
 use crate::layout::blocks::{Overrides, RayBlocks, add64};
-use crate::shared::runs::{Walked, map};
+use crate::shared::runs::{self, Walked};
 
 struct Count(u32);
 
@@ -25,7 +25,7 @@ pub(crate) fn walk_rays<T: Send>(
 ) -> Vec<T> {
     let rays = rays_of(tables);
     let walk = |ray: u32| walk(&load_ray(params, &rays[ray as usize]));
-    let (results, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), walk).into_iter().unzip();
+    let (results, walks): (Vec<_>, Vec<_>) = runs::walk(ray_count_of(params, tables), walk).unzip();
     for walked in walks {
         counters[word::RAYS_INVALID] += u32::from(walked.is_invalid);
         add64(counters, word::RAY_CANDIDATES, u64::from(walked.candidates));

@@ -2,7 +2,6 @@ use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::types::RayHit;
 use crate::layout::blocks::{Overrides, RayBlocks};
-use crate::shared::runs::each;
 
 struct Emit<'a> {
     place: u32,
@@ -34,7 +33,7 @@ impl HitVisitor for Emit<'_> {
 pub fn ray_emit(params: &RayBlocks, tables: &[RayReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.rays.hit_capacity as usize];
     let rays = rays_of(tables);
-    for (ray, &place) in each(rays.iter().take(params.rays.count as usize).zip(offsets)) {
+    for (ray, &place) in rays.iter().take(params.rays.count as usize).zip(offsets) {
         let mut emit = Emit {
             place,
             first: params.rays.first_hit,
