@@ -157,6 +157,7 @@ pub mod reference {
 
     #[doc(hidden)]
     pub mod brute_force;
+    pub(crate) mod builder;
     pub(crate) mod cull;
     pub(crate) mod dispatch;
     pub(crate) mod draw;
@@ -164,6 +165,7 @@ pub mod reference {
     pub(crate) mod host;
     pub(crate) mod input;
     pub(crate) mod order;
+    pub(crate) mod outputs;
     pub(crate) mod pair_rule;
     pub(crate) mod pairs;
     pub(crate) mod params;
@@ -260,8 +262,9 @@ pub mod internals {
         pub mod source {
             pub use crate::reference::source::*;
         }
+        pub use crate::reference::builder::{SortDigit, Table};
         pub use crate::reference::host::HostScene;
-        pub use crate::reference::trace::{SortDigit, Trace, trace};
+        pub use crate::reference::trace::{Trace, trace};
 
         macro_rules! reference_passes {
             ($($stage:ident)+) => {

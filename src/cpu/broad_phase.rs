@@ -102,10 +102,11 @@ impl<'a> CpuBroadPhase<'a> {
             ..Scene::default()
         })?;
         let table = self.table.as_ref().ok_or(BroadPhaseError::NoStep)?;
-        let mut answer = Answer::new(&self.descriptor, table, None);
-        let (rays, queries) = query_params(&table.params, &scene)?;
-        answer.run_queries(&scene)?;
+        let objects = table.tables.objects.len() as u64;
+        let (rays, queries) = query_params(objects, &scene.query_input)?;
         let searches = rays.count.saturating_add(queries.count);
+        let mut answer = Answer::new(&self.descriptor, table, None);
+        answer.run_queries(&scene, rays, queries)?;
         let result = answer.into_result()?;
         if let Some(table) = &mut self.table {
             table.searches = table.searches.saturating_add(searches);
@@ -133,15 +134,17 @@ impl<'a> CpuBroadPhase<'a> {
             self.check_pair_filter(self.descriptor.pairs, &scene.queries)?;
         }
         let scene = HostScene::of(scene)?;
+        self.descriptor.validate()?;
+        let (rays, queries) = query_params(scene.object_count() as u64, &scene.query_input)?;
         let mut table = Table::build(&self.descriptor, &scene)?;
         let mut answer = Answer::new(&self.descriptor, &table, admits);
         if self.descriptor.pairs {
             answer.find_pairs()?;
         }
-        let (held, counters) = (answer.held, answer.counters.clone());
-        answer.run_queries(&scene)?;
+        let (held, counters) = (answer.outputs.held, answer.outputs.counters.clone());
+        answer.run_queries(&scene, rays, queries)?;
         let result = answer.into_result()?;
-        (table.held, table.counters) = (held, counters);
+        (table.held, table.tables.counters) = (held, counters);
         self.table = Some(table);
         Ok(result)
     }

@@ -9,10 +9,20 @@ use crate::shared::runs::{Rows, Walked, for_each, walk_in_runs};
 pub(super) const MAX_OF_RUN: usize = 1 << 20;
 pub(super) const MAX_OF_ALL: usize = 1 << 27;
 
-pub(crate) trait WalkRows: Sync {
-    type Found: Copy + Send + Sync;
-    /// Passes all items of `row` to `accept`: the same ones in every call.
-    fn walk(&self, row: u32, accept: impl FnMut(Self::Found)) -> Walked;
+/// Items of a row, of which the first are cached.
+pub(crate) struct Found<'a, T> {
+    count: u32,
+    cached: &'a mut Vec<T>,
+    room: usize,
+}
+
+impl<T> Found<'_, T> {
+    pub fn accept(&mut self, item: T) {
+        self.count = self.count.wrapping_add(1);
+        if self.cached.len() < self.room {
+            self.cached.push(item);
+        }
+    }
 }
 
 pub(crate) struct Lists<T> {
@@ -32,13 +42,17 @@ struct Run<T> {
 }
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Walks all rows. Caches at most `capacity` items.
-    pub fn find(rows: u32, capacity: Option<u32>, walk: &impl WalkRows<Found = T>) -> Self {
+    /// Walks all rows. Caches at most `capacity` items. `walk` finds the same items of a row in every call.
+    pub fn find(
+        rows: u32,
+        capacity: Option<u32>,
+        walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send),
+    ) -> Self {
         let most = capacity.map_or(MAX_OF_ALL, |capacity| MAX_OF_ALL.min(capacity as usize));
         Self::find_within(most, rows, walk)
     }
 
-    fn find_within(most: usize, rows: u32, walk: &impl WalkRows<Found = T>) -> Self {
+    fn find_within(most: usize, rows: u32, walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send)) -> Self {
         let room = AtomicUsize::new(most);
         let find = |rows: Rows<'_>| {
             let mut found = Vec::new();
@@ -51,17 +65,16 @@ impl<T: Copy + Send + Sync> Lists<T> {
             };
             let mut all = 0u64;
             for row in rows {
-                let mut count = 0u32;
-                let walked = walk.walk(row, |item| {
-                    count = count.wrapping_add(1);
-                    if found.len() < MAX_OF_RUN {
-                        found.push(item);
-                    }
-                });
+                let mut of_row = Found {
+                    count: 0,
+                    cached: &mut found,
+                    room: MAX_OF_RUN,
+                };
+                let walked = walk(row, &mut of_row);
                 run.candidates += u64::from(walked.candidates);
                 run.invalid += u32::from(walked.is_invalid);
-                run.counts.push(count);
-                all += u64::from(count);
+                run.counts.push(of_row.count);
+                all += u64::from(of_row.count);
             }
             let take = |left: usize| left.checked_sub(found.len());
             let is_complete = all == found.len() as u64;
@@ -85,7 +98,12 @@ impl<T: Copy + Send + Sync> Lists<T> {
     }
 
     /// Writes each row's items to `all` at the row's offset. Drops items beyond the end of `all`.
-    pub fn write(self, offsets: &[u32], all: &mut [T], walk: &impl WalkRows<Found = T>) {
+    pub fn write(
+        self,
+        offsets: &[u32],
+        all: &mut [T],
+        walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send),
+    ) {
         let room = all.len();
         let place = |row: u32| (offsets[row as usize] as usize).min(room);
         let mut left = &mut all[place(0)..];
@@ -95,21 +113,21 @@ impl<T: Copy + Send + Sync> Lists<T> {
             left = rest;
             parts.push((run.rows, run.found, part));
         }
-        for_each(parts, |(rows, found, part)| match found {
-            Some(found) => part.copy_from_slice(&found[..part.len()]),
-            None => {
-                let mut slots = part.iter_mut();
-                for row in rows {
-                    if slots.len() == 0 {
-                        break;
-                    }
-                    walk.walk(row, |item| {
-                        if let Some(slot) = slots.next() {
-                            *slot = item;
-                        }
-                    });
+        for_each(parts, |(rows, found, part)| {
+            let found = found.unwrap_or_else(|| {
+                let mut found = Vec::with_capacity(part.len());
+                let mut of_rows = Found {
+                    count: 0,
+                    cached: &mut found,
+                    room: part.len(),
+                };
+                let end = place(rows.end);
+                for row in rows.take_while(|&row| place(row) < end) {
+                    walk(row, &mut of_rows);
                 }
-            }
+                found
+            });
+            part.copy_from_slice(&found[..part.len()]);
         });
     }
 }
@@ -118,33 +136,20 @@ impl<T: Copy + Send + Sync> Lists<T> {
 mod tests {
     use super::*;
 
-    struct Numbers {
-        step: u32,
-    }
-
-    impl WalkRows for Numbers {
-        type Found = [u32; 2];
-
-        fn walk(&self, row: u32, accept: impl FnMut([u32; 2])) -> Walked {
-            let count = row % 7 * self.step;
-            (0..count).map(|number| [row, number]).for_each(accept);
-            Walked {
-                candidates: count + 1,
-                is_invalid: row.is_multiple_of(5),
-            }
-        }
-    }
-
     #[test]
     fn what_is_not_kept_is_walked_again() {
         let rows = 5000;
         // With `step` 500, runs exceed their limit. Otherwise `most` allows caching all, no or some runs.
         for (step, most) in [(3, MAX_OF_ALL), (3, 0), (3, 20_000), (500, MAX_OF_ALL)] {
-            let walk = Numbers { step };
-            let mut expected = Vec::new();
-            (0..rows).for_each(|row| {
-                walk.walk(row, |item| expected.push(item));
-            });
+            let numbers = |row: u32| (0..row % 7 * step).map(move |number| [row, number]);
+            let walk = |row: u32, found: &mut Found<'_, [u32; 2]>| {
+                numbers(row).for_each(|item| found.accept(item));
+                Walked {
+                    candidates: row % 7 * step + 1,
+                    is_invalid: row.is_multiple_of(5),
+                }
+            };
+            let expected: Vec<_> = (0..rows).flat_map(numbers).collect();
             let mut lists = Lists::find_within(most, rows, &walk);
             let kept = lists.runs.iter().filter(|run| run.found.is_some()).count();
             let runs = lists.runs.len();

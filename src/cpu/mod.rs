@@ -17,7 +17,6 @@ mod query_walk;
 mod ray_search;
 mod table;
 mod trees;
-mod walks;
 
 #[doc(hidden)]
 pub use broad_phase::CpuBroadPhase;

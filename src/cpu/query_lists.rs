@@ -227,7 +227,7 @@ mod tests {
                 _ => &[],
             };
             let walks = trace.reads().queries(of_caller, of_caller.is_empty());
-            let params = &trace.query_blocks();
+            let params = &trace.query_blocks;
             let boxes: Vec<_> = walks.iter().map(|input| Boxes::new(input.table, false)).collect();
             let of_boxes: Vec<_> = boxes.iter().map(Source::Boxes).collect();
             let of_cells = vec![Source::Cells; walks.len()];

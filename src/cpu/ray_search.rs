@@ -1,12 +1,13 @@
 //! Rays through trees.
 
 use super::boxes::{Block, LANES, larger, smaller};
+use super::lists::Found;
 use super::trees::Trees;
-use crate::api::types::Aabb;
+use crate::api::types::{Aabb, RayHit};
 use crate::layout::blocks::{Overrides, RayBlocks};
 use crate::layout::grid::{Record, unordered};
 use crate::reference::pairs::pair_walk::passes_layers;
-use crate::reference::rays::ray::{LoadedRay, enter_box};
+use crate::reference::rays::ray::{LARGEST_FLOAT, LoadedRay, enter_box};
 use crate::reference::rays::ray_hits::{HitVisitor, RayReads, walk_tables};
 use crate::shared::runs::Walked;
 
@@ -48,6 +49,16 @@ pub(super) fn walk(
     Walked {
         candidates: 0,
         is_invalid: !ray.valid,
+    }
+}
+
+impl HitVisitor for Found<'_, RayHit> {
+    fn search_limit(&self) -> f32 {
+        LARGEST_FLOAT
+    }
+
+    fn accept_hit(&mut self, object: u32, t: f32) {
+        self.accept(RayHit { object, t });
     }
 }
 

@@ -550,7 +550,7 @@ fn windows_of_pairs_join_to_the_whole() {
         };
         let mut joined = Vec::new();
         for first in (0..trace.pairs.len()).step_by(97) {
-            let mut params = trace.pair_blocks();
+            let mut params = trace.pair_blocks;
             params.pairs.first = first as u32;
             let mut page = vec![Pair { a: 0, b: 0 }; 97.min(trace.pairs.len() - first)];
             let (cache, offsets) = (&trace.pair_cache, &trace.pair_offsets);

@@ -1,15 +1,13 @@
 //! Uniform blocks and capacities of a step on the CPU, which has no byte limits.
 
 use super::host::HostScene;
-use super::scan::scan;
-use super::table::{entry_count, prepare};
-use crate::api::counters::CountedOutput;
-use crate::api::counters::word;
+use super::table::prepare;
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
-use crate::api::error::{BroadPhaseError, InputError, completed};
+use crate::api::error::{BroadPhaseError, InputError};
 use crate::api::input::count;
+use crate::api::scene::QueryInput;
 use crate::api::types::Aabb;
-use crate::layout::blocks::{Overrides, PairParams, QueryParams, RayParams, ScanParams, wide};
+use crate::layout::blocks::{Overrides, PairParams, QueryParams, RayParams};
 use crate::layout::grid::{self, Params};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
@@ -46,18 +44,6 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Resul
     Ok([params, of_statics])
 }
 
-/// Returns [`prepared`], with the capacities of entries and pair counts.
-pub(crate) fn sized(
-    descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &HostScene<'_>,
-) -> Result<([Params; 2], Vec<Aabb>), BroadPhaseError> {
-    let (mut params, objects) = prepared(descriptor, scene)?;
-    for params in &mut params {
-        params.entry_capacity = entry_capacity(descriptor, params, &objects)?;
-    }
-    Ok((params, objects))
-}
-
 /// Returns the block of pairs. Their capacity is 0.
 pub(crate) fn pair_params(table: &Params) -> PairParams {
     let static_rows = if table.static_count > 0 { table.object_count } else { 0 };
@@ -65,52 +51,9 @@ pub(crate) fn pair_params(table: &Params) -> PairParams {
 }
 
 /// Returns the blocks of rays and queries. Their capacities are 0.
-pub(crate) fn query_params(table: &Params, scene: &HostScene<'_>) -> Result<(RayParams, QueryParams), InputError> {
-    let sizes = QuerySizes::of(&scene.query_input, table.all_objects().into(), 4);
+pub(crate) fn query_params(objects: u64, input: &QueryInput<'_>) -> Result<(RayParams, QueryParams), InputError> {
+    let sizes = QuerySizes::of(input, objects, 4);
     Ok((sizes.ray_params()?, sizes.query_params()?))
-}
-
-/// Entry capacity: one per object. In the uniform scheme, the number of entries needed, but at most a fixed capacity.
-fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, objects: &[Aabb]) -> Result<u32, InputError> {
-    if !params.is_uniform() {
-        return Ok(params.entry_capacity);
-    }
-    let counts = entry_count::entry_count(params, objects);
-    let needed: u64 = counts.into_iter().map(u64::from).sum();
-    let capacity = fixed(descriptor, descriptor.outputs.capacities.entries);
-    let held = capacity.map_or(needed, |capacity| needed.min(capacity.into()));
-    count("entries", held)
-}
-
-/// Saves the static table's entry count: the moving table uses the same words.
-pub(crate) fn save_static_entries(counters: &mut [u32]) {
-    counters.copy_within(
-        word::ENTRIES_NEEDED..word::ENTRIES_NEEDED + 2,
-        word::STATIC_ENTRIES_NEEDED,
-    );
-}
-
-/// Scans the counts of an output. Returns the number of rows to write.
-pub(crate) fn scan_output(
-    output: &CountedOutput,
-    counts: &mut [u32],
-    counters: &mut [u32],
-    capacity: Option<u32>,
-) -> Result<u32, BroadPhaseError> {
-    completed(())?;
-    let block = ScanParams {
-        count: counts.len() as u32,
-        total_word: output.word as u32,
-        capacity: capacity.unwrap_or(u32::MAX),
-        status_bit: output.status.bits(),
-    };
-    scan(&block, counts, counters);
-    let needed = wide(counters, output.word);
-    match capacity {
-        // Offsets that do not fit saturate to the largest u32, so no row has that place.
-        Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
-        None => output.checked_row_count(needed),
-    }
 }
 
 /// Returns the uniform blocks of the moving and the static table, and all prepared objects, static ones first.

@@ -14,6 +14,7 @@ use crate::api::scene::QueryInput;
 use crate::api::types::Page;
 use crate::gpu::bindings::Range;
 use crate::gpu::buffers::Buffers;
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Input, Recorder};
 use crate::gpu::session::Session;
@@ -97,6 +98,22 @@ impl AnswerPlan {
         }
     }
 
+    /// Uploads all blocks of a query or a page. Returns those of both tables too.
+    fn upload(
+        &self,
+        session: &mut Session,
+        encoder: &mut wgpu::CommandEncoder,
+        view: &TableView,
+    ) -> (Uniforms, AnswerUniforms, [Option<Range>; 2]) {
+        let mut blocks = Blocks::new(session.context.device());
+        let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
+        let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
+        let of_answers = self.write(&mut blocks, &view.table, tables, exclusions);
+        let uniforms = session.write(encoder, blocks);
+        let tables = table_ranges(&uniforms, tables);
+        (uniforms, of_answers, tables)
+    }
+
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &AnswerUniforms, view: &TableView) {
         recorder.binds.clone_from(&blocks.binds);
         let copied = [
@@ -154,8 +171,14 @@ impl QueryEngine {
         }
     }
 
-    /// Records rays and queries to the tables of `view`. Without `emits`, only counts rows. `own`: other buffers that
-    /// the recording writes.
+    /// `own`: other buffers that the recording writes.
+    pub fn check(&self, context: &DeviceContext, input: &QueryInput<'_>, own: &[&Buffers]) -> Result<(), StepError> {
+        check_queries(input, &context.device().limits())?;
+        let own = [own, &[&self.buffers]].concat();
+        Ok(check_own_queries(input, &own, self.buffers.existing(COUNTERS))?)
+    }
+
+    /// Records rays and queries to the tables of `view`. Without `emits`, only counts rows.
     pub fn record(
         &mut self,
         session: &mut Session,
@@ -164,23 +187,13 @@ impl QueryEngine {
         view: &Arc<TableView>,
         input: &QueryInput<'_>,
         (emits, is_of_step): (bool, bool),
-        own: &[&Buffers],
     ) -> Result<(), StepError> {
-        let context = Arc::clone(&session.context);
-        let device = context.device();
-        let limits = &device.limits();
-        check_queries(input, limits)?;
-        let own = [own, &[&self.buffers]].concat();
-        check_own_queries(input, &own, self.buffers.existing(COUNTERS))?;
         let objects = view.table.params.all_objects().into();
-        let sizes = QuerySizes::of(input, objects, limits.min_storage_buffer_offset_alignment);
+        let alignment = session.context.device().limits().min_storage_buffer_offset_alignment;
+        let sizes = QuerySizes::of(input, objects, alignment);
         let plan = AnswerPlan::of_query(basis, &view.table, &sizes)?;
         session.recording.reads([&view.recording]);
-        let mut blocks = Blocks::new(device);
-        let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
-        let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
-        let of_answers = plan.write(&mut blocks, &view.table, tables, exclusions);
-        let uniforms = session.write(encoder, blocks);
+        let (uniforms, of_answers, tables) = plan.upload(session, encoder, view);
         let inputs = self.place(session, encoder, input, &plan, &view.inputs);
         session.begin_timing();
         let mut recorder = session.recorder(encoder, &uniforms, vec![&self.buffers], Vec::new(), &inputs, true);
@@ -197,7 +210,7 @@ impl QueryEngine {
             is_of_step,
             view: Arc::clone(view),
             inputs,
-            blocks: table_ranges(&uniforms, tables),
+            blocks: tables,
             counts: session.recording.clone(),
             recording: session.recording.clone(),
         });
@@ -228,16 +241,12 @@ impl QueryEngine {
         session
             .bindings
             .forget(&self.buffers.fit(context.device(), plan.sizes(), &kept));
-        let mut blocks = Blocks::new(context.device());
-        let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
-        let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
-        let of_answers = plan.write(&mut blocks, &view.table, tables, exclusions);
-        let uniforms = session.write(encoder, blocks);
+        let (uniforms, of_answers, tables) = plan.upload(session, encoder, &view);
         let buffers = vec![&self.buffers];
         let mut recorder = session.recorder(encoder, &uniforms, buffers, Vec::new(), &last.inputs, after_counts);
         plan.record_emit(&mut recorder, &of_answers, &view, after_counts);
         last.plan = plan;
-        last.blocks = table_ranges(&uniforms, tables);
+        last.blocks = tables;
         last.recording = session.recording.clone();
         Ok(())
     }

@@ -125,9 +125,10 @@ impl QuerySet {
         view.recording.check()?;
         self.sync_with(&view.descriptor, &view.pipelines);
         self.guarded(encoder, |this, encoder| {
+            this.queries.check(&this.session.context, &input, &[])?;
             let basis = this.growth.basis(&this.session.context, &this.descriptor);
             this.queries
-                .record(&mut this.session, encoder, &basis, view, &input, (true, true), &[])?;
+                .record(&mut this.session, encoder, &basis, view, &input, (true, true))?;
             this.record_read_back(encoder, Outputs::default()).map(drop)
         })?;
         self.output()

@@ -156,9 +156,10 @@ impl GpuBroadPhase {
         let view = Arc::clone(&last.view);
         view.recording.check()?;
         let own = [&self.table.buffers, &self.statics.buffers, &self.pairs.buffers];
+        self.queries.check(&self.session.context, input, &own)?;
         let basis = self.growth.basis(&self.session.context, &self.descriptor);
         self.queries
-            .record(&mut self.session, encoder, &basis, &view, input, (emits, false), &own)
+            .record(&mut self.session, encoder, &basis, &view, input, (emits, false))
     }
 
     /// Records another page of the last results. `after_counts`: true directly after counting.

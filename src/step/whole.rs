@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::MAX_ROUNDS;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
-use crate::api::error::{BroadPhaseError, ReadBackError, StepError, completed};
+use crate::api::error::{BroadPhaseError, StepError, completed};
 use crate::api::result::{Outputs, StepResult};
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;

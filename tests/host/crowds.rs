@@ -242,8 +242,8 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
     let mut queries = 0;
     for input in trace.reads().queries(&crowd.queries, false) {
         for query in &crowd.queries {
-            let query = load_query(&trace.query_blocks(), query);
-            let counts = count_query(&trace.query_blocks(), &input, OVERRIDES, &query, |_, _| {});
+            let query = load_query(&trace.query_blocks, query);
+            let counts = count_query(&trace.query_blocks, &input, OVERRIDES, &query, |_, _| {});
             queries += counts.iter().copied().map(u64::from).sum::<u64>();
         }
     }
@@ -252,7 +252,7 @@ fn work(descriptor: &BroadPhaseDescriptor<'_>, crowd: &Crowd) -> Work {
         for ray in &crowd.rays {
             let mut looks = Looks(0);
             let ray = load_ray(&trace.params, ray);
-            rays += u64::from(walk_ray(&trace.ray_blocks(), &input, OVERRIDES, &ray, &mut looks)) + looks.0.div_ceil(2);
+            rays += u64::from(walk_ray(&trace.ray_blocks, &input, OVERRIDES, &ray, &mut looks)) + looks.0.div_ceil(2);
         }
     }
     Work([pairs, queries, rays])

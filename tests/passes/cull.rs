@@ -16,11 +16,11 @@ pub fn check_cull(
     trace: &Trace,
     view_count: usize,
 ) {
-    let mut rng = Rng((trace.objects.len() + view_count) as u64);
-    let frusta = views(&trace.objects, trace.params.world_count, view_count, &mut rng);
+    let mut rng = Rng((trace.tables.objects.len() + view_count) as u64);
+    let frusta = views(&trace.tables.objects, trace.params.world_count, view_count, &mut rng);
     let mut cull = CullParams {
         view_count: view_count as u32,
-        words: trace.objects.len().div_ceil(32) as u32,
+        words: trace.tables.objects.len().div_ceil(32) as u32,
         filters: descriptor.filters.into(),
         ..CullParams::default()
     };
@@ -48,11 +48,11 @@ pub fn check_cull(
 
     let words = view_count * cull.words as usize;
     let mut visible = vec![0; words];
-    for table in trace.statics.as_deref().into_iter().chain([trace]) {
+    for table in trace.tables.statics.iter().chain([&trace.tables.own]) {
         let mut inputs = walk_inputs(table);
         inputs.extend([
             ("views", bytes(&views)),
-            ("objects", bytes(&trace.objects)),
+            ("objects", bytes(&trace.tables.objects)),
             ("visible", bytes(&visible)),
         ]);
         let found = run(
@@ -70,7 +70,7 @@ pub fn check_cull(
             records,
             starts,
             &table.grid,
-            &trace.objects,
+            &trace.tables.objects,
             &mut visible,
         );
         found.check("visible", &visible);

@@ -12,11 +12,11 @@ pub fn is_near(a: &LineVertex, b: &LineVertex) -> bool {
 }
 
 pub fn check_lines(bench: &Bench, trace: &Trace) {
-    let objects = trace.objects.len() as u32;
+    let objects = trace.tables.objects.len() as u32;
     let mut counters = used_counters();
     (counters[10], counters[11]) = (trace.pairs.len() as u32, 0);
     (counters[20], counters[21]) = (trace.ray_cells.len() as u32 + 3, 0);
-    let static_grid = trace.statics.as_deref().map_or(&trace.grid, |statics| &statics.grid);
+    let static_grid = &trace.tables.statics.as_ref().unwrap_or(trace).grid;
     for (part, color) in [(1, 0x80ff_1234u32), (3, 0x3300_0000)] {
         let draw = |rows: usize, row_vertices: u32| DrawParams {
             rows: rows as u32,
@@ -28,7 +28,7 @@ pub fn check_lines(bench: &Bench, trace: &Trace) {
         let run = |pass, params: &DrawParams, mut more: Vec<(&'static str, Vec<u8>)>| {
             more.extend([
                 ("draw", uniform(params)),
-                ("objects", bytes(&trace.objects)),
+                ("objects", bytes(&trace.tables.objects)),
                 ("step_counters", bytes(&counters)),
                 ("lines", poison::<LineVertex>(params.capacity as usize)),
                 ("draw_args", zeros(5)),
@@ -37,13 +37,13 @@ pub fn check_lines(bench: &Bench, trace: &Trace) {
         };
         let params = draw(objects as usize, 24);
         let found = run(&shaders::DRAW_BOXES, &params, Vec::new());
-        let (lines, args) = draw_boxes::draw_boxes(&params, &trace.objects);
+        let (lines, args) = draw_boxes::draw_boxes(&params, &trace.tables.objects);
         found.check("lines", &lines);
         found.check("draw_args", &args);
 
         let params = draw(trace.pairs.len(), 2);
         let found = run(&shaders::DRAW_PAIRS, &params, vec![("pairs", bytes(&trace.pairs))]);
-        let (lines, args) = draw_pairs::draw_pairs(&params, &trace.objects, &trace.pairs, &counters);
+        let (lines, args) = draw_pairs::draw_pairs(&params, &trace.tables.objects, &trace.pairs, &counters);
         found.check("lines", &lines);
         found.check("draw_args", &args);
 
@@ -71,7 +71,13 @@ pub fn check_lines(bench: &Bench, trace: &Trace) {
         let found = run(&shaders::DRAW_CELLS, &params, walk_inputs(trace));
         let [drawn, instances, _, _, all]: [u32; 5] = found.take("draw_args", 5).try_into().unwrap();
         assert_eq!((drawn, instances), (all, 1), "{}", found.what);
-        let occupied = draw_cells::draw_cells(&trace.params, &params, table(trace), &trace.objects, &trace.values);
+        let occupied = draw_cells::draw_cells(
+            &trace.params,
+            &params,
+            table(trace),
+            &trace.tables.objects,
+            &trace.values,
+        );
         let of_cell = |&cell: &RayCell| draw_cells::lines_of_cell(&trace.params, &params, table(trace), cell);
         let mut expected: Vec<_> = occupied.iter().map(of_cell).map(|lines| (lines, 0)).collect();
         let vertices: Vec<LineVertex> = pod_collect_to_vec(&found.buffers["lines"][..16 * drawn as usize]);

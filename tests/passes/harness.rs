@@ -10,10 +10,10 @@ use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::internals::blocks::{Overrides, PairBlocks, QueryBlocks, RayBlocks, Round, ScanParams};
 use gpu_broad_phase::internals::grid::{Grid, Params};
-use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::rows::CellTable;
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::clusters;
+use gpu_broad_phase::internals::reference::{Table, Trace};
 use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, OutputOptions, Pair, RayMode, Scheme, Status, wgpu};
 
@@ -35,6 +35,7 @@ pub const ONE_ROUND: Round = Round {
     continues: 0,
     is_continued: 0,
     walks: 0,
+    first_row: 0,
 };
 
 pub use gpu_broad_phase::internals::counters::{
@@ -340,7 +341,7 @@ pub struct Walk {
 
 impl Walk {
     pub fn all(trace: &Trace, walks: usize, is_self_query: bool) -> Vec<Self> {
-        let base = |by: &Trace, [continues, is_continued]: [u32; 2]| Round {
+        let base = |by: &Table, [continues, is_continued]: [u32; 2]| Round {
             continues,
             is_continued,
             walks: if is_self_query {
@@ -350,11 +351,11 @@ impl Walk {
             },
             ..ONE_ROUND
         };
-        let inputs = |table: &Trace, queried_by: &Trace| {
+        let inputs = |table: &Table, queried_by: &Table| {
             let queries = is_self_query.then(|| ("queries", bytes(&queried_by.records)));
             [queries.into_iter().collect(), walk_inputs(table)].concat()
         };
-        let statics = trace.statics.as_deref();
+        let statics = &trace.tables.statics;
         let mut walks = vec![Self {
             walks_statics: false,
             inputs: inputs(trace, trace),
@@ -395,8 +396,7 @@ impl Bench {
         let mut contents = contents.to_vec();
         let mut last = None;
         for walk in walks {
-            self.base.set(walk.base);
-            self.round.set(walk.base);
+            self.begin(walk.base);
             let groups = (walk.base.walks + 1).div_ceil(pass.workgroup());
             let blocks = if walk.walks_statics { of_statics(blocks) } else { blocks };
             let bound = [walk.inputs.clone(), contents.clone()].concat();
@@ -412,9 +412,14 @@ impl Bench {
             }
             last = Some(output);
         }
-        self.base.set(ONE_ROUND);
-        self.round.set(ONE_ROUND);
+        self.begin(ONE_ROUND);
         last.expect("a walk")
+    }
+
+    /// Sets the fields of `round` that no round changes.
+    pub fn begin(&self, base: Round) {
+        self.base.set(base);
+        self.round.set(base);
     }
 
     pub fn rounds_of_walks(
@@ -591,7 +596,7 @@ pub fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
 }
 
 /// Returns the buffer of records: records, unused room, then the boxes of clusters.
-fn with_clusters(trace: &Trace) -> Vec<u8> {
+fn with_clusters(trace: &Table) -> Vec<u8> {
     let mut records = bytes(&trace.records);
     if !trace.clusters.is_empty() {
         let all = trace.params.object_count + trace.params.large_table_capacity;
@@ -603,12 +608,13 @@ fn with_clusters(trace: &Trace) -> Vec<u8> {
 
 pub fn crowded(trace: &Trace) -> Trace {
     let mut trace = trace.clone();
-    trace.grid.is_crowded = 1;
-    trace.clusters = clusters::clusters(&trace.grid, &trace.keys, &mut trace.values, &mut trace.records);
+    let table = &mut trace.tables.own;
+    table.grid.is_crowded = 1;
+    table.clusters = clusters::clusters(&table.grid, &table.keys, &mut table.values, &mut table.records);
     trace
 }
 
-pub fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
+pub fn walk_inputs(trace: &Table) -> Vec<(&'static str, Vec<u8>)> {
     let entries = trace.grid.entry_count;
     vec![
         ("grid", bytes_of(&trace.grid).to_vec()),
@@ -619,13 +625,8 @@ pub fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-pub fn table(trace: &Trace) -> CellTable<'_> {
-    CellTable {
-        grid: &trace.grid,
-        records: &trace.records,
-        starts: &trace.starts,
-        clusters: &trace.clusters,
-    }
+pub fn table(trace: &Table) -> CellTable<'_> {
+    trace.cells()
 }
 
 pub fn shifted(offsets: &[u32], shift: u32) -> Vec<u8> {

@@ -36,7 +36,7 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
         for (first, capacity) in [(0, all + 5), (all / 3, all / 2), (0, all.min(7)), (all, 3)] {
             let shown = first..(first + capacity).min(all);
             let page = [first as u32, capacity as u32];
-            let order_params = order_params(kind, trace.ray_params.count, page);
+            let order_params = order_params(kind, trace.ray_blocks.rays.count, page);
             let walks = shown::Walks {
                 offsets: &trace.ray_offsets,
                 first: page[0],

@@ -42,21 +42,33 @@ fn static_groups(params: &PairBlocks) -> u32 {
     params.pairs.rows / 256 - params.pairs.entry_rows / 256 + 1
 }
 
+/// The round of pairs of moving with static objects.
+fn static_walk(params: &PairBlocks) -> Round {
+    Round {
+        walks: params.object_count,
+        first_row: params.pairs.entry_rows,
+        ..ONE_ROUND
+    }
+}
+
 fn has_list(trace: &Trace) -> bool {
-    trace.exclusions.list_count > 0
+    trace.tables.exclusions.list_count > 0
 }
 
 fn excludes(trace: &Trace) -> Excludes<'_> {
     Excludes {
-        exclusions: trace.exclusions,
-        table: &trace.exclusion_table,
+        exclusions: trace.tables.exclusions,
+        table: &trace.tables.exclusion_table,
         admits: None,
     }
 }
 
 pub fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<u8>)> {
-    let objects = ("objects", [bytes(objects), bytes(&trace.exclusion_table)].concat());
-    let exclusions = has_list(trace).then(|| ("exclusions", uniform(&trace.exclusions)));
+    let objects = (
+        "objects",
+        [bytes(objects), bytes(&trace.tables.exclusion_table)].concat(),
+    );
+    let exclusions = has_list(trace).then(|| ("exclusions", uniform(&trace.tables.exclusions)));
     [objects].into_iter().chain(exclusions).collect()
 }
 
@@ -106,10 +118,13 @@ pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
 }
 
 fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
-    let exclusions = Exclusions::new(trace.exclusions.object_count, list.len() as u32, words);
+    let exclusions = Exclusions::new(trace.tables.exclusions.object_count, list.len() as u32, words);
     let slots = exclusions.slots() as usize;
     let data: Vec<u32> = (0..words).map(|word| word.wrapping_mul(2_654_435_761)).collect();
-    assert_eq!(exclusions.data_begin as usize, 2 * trace.objects.len() + slots / 2);
+    assert_eq!(
+        exclusions.data_begin as usize,
+        2 * trace.tables.objects.len() + slots / 2
+    );
     let found = bench.run(
         &shaders::PAIR_EXCLUDE,
         groups(list.len().max(data.len())),
@@ -120,20 +135,25 @@ fn check_exclusion(bench: &Bench, trace: &Trace, list: &[Pair], words: u32) {
             ("exclusion_rows", zeros(slots)),
             (
                 "objects",
-                [bytes(&trace.objects), zeros(2 * slots), poison::<u32>(data.len())].concat(),
+                [
+                    bytes(&trace.tables.objects),
+                    zeros(2 * slots),
+                    poison::<u32>(data.len()),
+                ]
+                .concat(),
             ),
             ("pair_filter_data", bytes(&data)),
         ],
     );
     let (table, _) = pair_exclude::pair_exclude(&exclusions, list);
     if !list.is_empty() {
-        assert_eq!(table, trace.exclusion_table);
+        assert_eq!(table, trace.tables.exclusion_table);
     }
-    let boxes = 8 * trace.objects.len();
+    let boxes = 8 * trace.tables.objects.len();
     let words: Vec<u32> = found.take("objects", boxes + 2 * slots + data.len());
     let (words, copied) = words.split_at(boxes + 2 * slots);
     assert!(copied == data, "{}", found.what);
-    assert!(bytes(&words[..boxes]) == bytes(&trace.objects), "{}", found.what);
+    assert!(bytes(&words[..boxes]) == bytes(&trace.tables.objects), "{}", found.what);
     let found_table: Vec<_> = words[boxes..].chunks(2).map(|pair| [pair[0], pair[1]]).collect();
     let in_order = |table: &[[u32; 2]]| {
         let mut pairs = table.to_vec();
@@ -176,7 +196,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
 
 /// Checks the pair passes with each walk split among `1 << split_bits` rows of counts. Returns all pairs.
 fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool, split_bits: u32) -> Vec<Pair> {
-    let keeps_bits = layout::keeps_bits(&trace.pair_blocks(), &trace.grid);
+    let keeps_bits = layout::keeps_bits(&trace.pair_blocks, &trace.grid);
     let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits) {
         (true, _) => (&shaders::PAIR_COUNT_MULTI_CELL, &shaders::PAIR_EMIT_MULTI_CELL),
         (false, false) => (&shaders::PAIR_COUNT_SPARSE, &shaders::PAIR_EMIT_SINGLE_CELL),
@@ -196,10 +216,11 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
             4 + trace.params.entry_capacity % 9
         },
         capacity: trace
-            .pair_params
+            .pair_blocks
+            .pairs
             .capacity
             .saturating_sub(trace.params.entry_capacity % 2),
-        ..trace.pair_params
+        ..trace.pair_blocks.pairs
     };
     let with_pairs = |pairs| PairBlocks {
         table: trace.params,
@@ -488,6 +509,10 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
         let before = counters.clone();
         pair_sums::add_up(&params, entries, of_statics_counts, &mut words, &mut counters);
         let (pass, groups) = (&shaders::PAIR_STATIC_COUNT_SINGLE_CELL, static_groups(&params));
+        bench.round.set(Round {
+            first: 1,
+            ..static_walk(&params)
+        });
         let found = walk(pass, groups, &of_statics(params), &before, bytes(&given));
         found.check("pair_offsets", &words);
         found.check("counters", &counters);
@@ -505,10 +530,8 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
         },
         ..params
     };
-    let values = Trace {
-        values: vec![0; entries],
-        ..Trace::default()
-    };
+    let mut values = Trace::default();
+    values.tables.own.values = vec![0; entries];
     emitted_cached(bench, &values, &window, &[], &words, &scanned);
 }
 
@@ -533,7 +556,7 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], split_bits: u32, p
             split_bits,
             entry_rows,
             rows: entry_rows,
-            ..trace.pair_params
+            ..trace.pair_blocks.pairs
         });
         let counted = Overrides {
             count_candidates: true,
@@ -636,19 +659,25 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             &shaders::PAIR_STATIC_EMIT_SINGLE_CELL,
         )
     };
-    let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.reads().static_pairs()) else {
+    let (Some(statics), Some(input)) = (&trace.tables.statics, trace.reads().static_pairs()) else {
         panic!("no static objects");
     };
-    let params = trace.pair_blocks();
+    let params = trace.pair_blocks;
     let (entries, rows) = (params.entry_capacity as usize, params.object_count as usize);
     assert_eq!(params.pairs.rows as usize, entries + rows);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let given = vec![("own_records", bytes(&trace.records))];
-        [walk_inputs(statics), filter_inputs(trace, &trace.objects), given, more].concat()
+        [
+            walk_inputs(statics),
+            filter_inputs(trace, &trace.tables.objects),
+            given,
+            more,
+        ]
+        .concat()
     };
     let own = PairReads {
         table: table(trace),
-        objects: &trace.objects,
+        objects: &trace.tables.objects,
         keys: &trace.keys,
         values: &trace.values,
         excludes: excludes(trace),
@@ -670,6 +699,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     counts.extend(&more.counts);
     let counted = if uniform_scheme { counts.clone() } else { words.clone() };
     let count_groups = static_groups(&params);
+    bench.begin(static_walk(&params));
     let blocks = (&of_statics(params)).into();
     let kept = if uniform_scheme {
         0
@@ -756,4 +786,5 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             found.check_carry_words("pair_offsets", &offsets, entries + rows);
         }
     }
+    bench.begin(ONE_ROUND);
 }

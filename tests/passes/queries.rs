@@ -15,7 +15,7 @@ const STATE_WORDS: usize = 6;
 const LONG_ROUND: u32 = 2048;
 
 pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
-    let has_list = trace.exclusions.list_count > 0;
+    let has_list = trace.tables.exclusions.list_count > 0;
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
     let with_queries = |queries| QueryBlocks {
@@ -24,13 +24,13 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
     };
     let asked = queries.len() as u32;
     let forms = [
-        (&queries[..0], Vec::new(), [1, 1, 0], trace.objects.len() as u32),
-        (&queries[..0], Vec::new(), [1, 0, 0], trace.objects.len() as u32),
+        (&queries[..0], Vec::new(), [1, 1, 0], trace.tables.objects.len() as u32),
+        (&queries[..0], Vec::new(), [1, 0, 0], trace.tables.objects.len() as u32),
         (
             &queries[..0],
             Vec::new(),
-            [2, trace.objects.len() as u32 % 2, 0],
-            trace.objects.len() as u32,
+            [2, trace.tables.objects.len() as u32 % 2, 0],
+            trace.tables.objects.len() as u32,
         ),
         (queries, bytes(queries), [0, 0, 1], asked),
         (&boxes, bytes(&bounds), [0, 0, 0], asked),
@@ -46,12 +46,15 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query]) {
             half,
             is_wide,
             count,
-            ..trace.query_params
+            ..trace.query_blocks.queries
         });
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
             // Self-queries read the objects, which [`Walk`] adds.
             let given = (self_query == 0).then(|| ("queries", contents.clone()));
-            let given = given.into_iter().chain(filter_inputs(trace, &trace.objects)).collect();
+            let given = given
+                .into_iter()
+                .chain(filter_inputs(trace, &trace.tables.objects))
+                .collect();
             [given, more].concat()
         };
         let count = count as usize;

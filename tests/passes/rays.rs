@@ -38,7 +38,7 @@ pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
 
 fn ray_blocks(trace: &Trace, rays: Rays<'_>) -> RayBlocks {
     let stride = if matches!(rays, Rays::Swept(_)) { 4 } else { 2 };
-    let base = trace.ray_blocks();
+    let base = trace.ray_blocks;
     with_rays(
         base,
         RayParams {
@@ -87,7 +87,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
     let order = check_ray_keys(bench, trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let order = (!uniform_scheme).then(|| ("values", bytes(&order)));
-        let given = [ray_bytes(rays), ("objects", bytes(&trace.objects))];
+        let given = [ray_bytes(rays), ("objects", bytes(&trace.tables.objects))];
         given.into_iter().chain(order).chain(more).collect::<Vec<_>>()
     };
     let mut walks = Walk::all(trace, rays.len(), false);
@@ -218,11 +218,8 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
     let walks = Walk::all(trace, rays.len(), false);
     let carried = if walks.len() > 1 { rays.len() } else { 0 };
-    let grids: Vec<_> = [Some(trace), trace.statics.as_deref()]
-        .into_iter()
-        .flatten()
-        .map(|of| &of.grid)
-        .collect();
+    let tables = [&trace.tables.own].into_iter().chain(&trace.tables.statics);
+    let grids: Vec<_> = tables.map(|of| &of.grid).collect();
     let found = bench.run_walks(
         &shaders::RAY_CELLS_COUNT,
         &walks,

@@ -61,8 +61,8 @@ pub fn check_parts(
     if changes || is_periodic || static_count > 0 {
         let mut objects = poison::<Aabb>(scene.objects.len());
         let parts = [
-            (trace.statics.as_deref(), statics, static_worlds),
-            (Some(&trace), moving, worlds),
+            (trace.tables.statics.as_ref(), statics, static_worlds),
+            (Some(&trace.tables.own), moving, worlds),
         ];
         for (part, given, worlds) in parts {
             let Some(part) = part else { continue };
@@ -99,17 +99,31 @@ pub fn check_parts(
         let found: Vec<u8> = found.take("objects", 32 * scene.objects.len());
         assert!(found.ends_with(&bytes(&expected)), "{}: limited objects", bench.scene);
         // Compared as bytes, since a NaN is not equal to itself.
-        assert!(objects == bytes(&trace.objects), "{}: objects", bench.scene);
+        assert!(objects == bytes(&trace.tables.objects), "{}: objects", bench.scene);
     }
     check_strided(bench, &trace.params, worlds);
-    if let Some(statics) = trace.statics.as_deref() {
-        check_table(bench, statics, descriptor, static_worlds);
+    if let Some(statics) = &trace.tables.statics {
+        check_table(
+            bench,
+            statics,
+            trace.pair_blocks.pairs,
+            &trace.tables.objects,
+            descriptor,
+            static_worlds,
+        );
     }
-    check_table(bench, &trace, descriptor, worlds);
+    check_table(
+        bench,
+        &trace,
+        trace.pair_blocks.pairs,
+        &trace.tables.objects,
+        descriptor,
+        worlds,
+    );
     for &overrides in overrides {
         bench.overrides = overrides;
-        check_pairs(bench, &trace, &trace.objects, uniform_scheme);
-        if trace.statics.is_some() {
+        check_pairs(bench, &trace, &trace.tables.objects, uniform_scheme);
+        if trace.tables.statics.is_some() {
             check_static_pairs(bench, &trace, uniform_scheme);
         }
     }
@@ -126,8 +140,8 @@ pub fn check_parts(
     bench.overrides = overrides[scene.objects.len() % overrides.len()];
     bench.draws(|bench| {
         check_exclusions(bench, &listed, &list);
-        check_pairs(bench, &listed, &listed.objects, uniform_scheme);
-        if listed.statics.is_some() {
+        check_pairs(bench, &listed, &listed.tables.objects, uniform_scheme);
+        if listed.tables.statics.is_some() {
             check_static_pairs(bench, &listed, uniform_scheme);
         }
         if scene.objects.len() < 600 {

@@ -11,11 +11,11 @@ use gpu_broad_phase::internals::reference::sort::sort_histogram;
 use gpu_broad_phase::internals::reference::table::{
     clusters, gather, large_table_emit, layout, level_statistics, prepare, sample_statistics, scatter,
 };
-use gpu_broad_phase::internals::reference::{Trace, source, trace};
+use gpu_broad_phase::internals::reference::{Table, source, trace};
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Scene, Scheme, Source};
 
-pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
+pub fn check_statistics(bench: &Bench, trace: &Table, objects: &[Aabb], worlds: &[u32]) {
     let sampled = Params {
         sample_stride: 3,
         sample_count: trace.params.object_count / 3,
@@ -79,10 +79,20 @@ fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], samp
     found.check("counters", &counters);
 }
 
-pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32]) {
+pub fn check_table(
+    bench: &Bench,
+    trace: &Table,
+    pairs: PairParams,
+    objects: &[Aabb],
+    descriptor: &BroadPhaseDescriptor<'_>,
+    worlds: &[u32],
+) {
+    let pair_blocks = PairBlocks {
+        table: trace.params,
+        pairs,
+    };
     let scheme = descriptor.scheme;
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
-    let objects = &trace.objects[..];
     let world_bytes = || ("worlds", bytes(worlds));
     let params = || uniform(&trace.params);
     let count = trace.params.object_count as usize;
@@ -199,7 +209,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     let found = bench.run(
         &shaders::GATHER,
         groups(count.max(capacity + 1)),
-        &trace.pair_blocks(),
+        &pair_blocks,
         &[
             object_bytes(),
             ("keys", with_stale(&trace.keys, entries)),
@@ -218,11 +228,19 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     assert_eq!(starts, trace.starts);
     found.check("records", &gathered);
     if trace.params.has_clusters == 1 {
-        check_clusters(bench, trace, values, gathered, worlds);
+        check_clusters(bench, trace, &pair_blocks, objects, values, gathered, worlds);
     }
 }
 
-fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Record>, worlds: &[u32]) {
+fn check_clusters(
+    bench: &Bench,
+    trace: &Table,
+    pair_blocks: &PairBlocks,
+    objects: &[Aabb],
+    values: &[u32],
+    records: Vec<Record>,
+    worlds: &[u32],
+) {
     let params = &trace.params;
     let entries = trace.grid.entry_count;
     let all = (params.object_count + params.large_table_capacity) as usize;
@@ -249,7 +267,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
         let found = bench.run(
             &shaders::CLUSTERS,
             (groups(all) / [1, 3][all % 2]).max(1),
-            &trace.pair_blocks(),
+            pair_blocks,
             &[
                 ("grid", bytes_of(&grid).to_vec()),
                 ("keys", with_stale(&trace.keys, entries)),
@@ -259,7 +277,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
                 ("crowded_groups", poison::<u32>(3)),
             ],
         );
-        let [sparse, crowded] = clusters::count_groups(&trace.pair_params, &grid);
+        let [sparse, crowded] = clusters::count_groups(&pair_blocks.pairs, &grid);
         found.check("sparse_groups", &sparse);
         found.check("crowded_groups", &crowded);
         found.check("values", &sorted_values[..entries as usize]);
@@ -268,7 +286,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
             table: *params,
             pairs: PairParams {
                 variant: VARIANT_SPARSE,
-                ..trace.pair_params
+                ..pair_blocks.pairs
             },
         };
         let found = bench.run(
@@ -276,7 +294,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
             groups(params.entry_capacity as usize + 1),
             &sparse,
             &[
-                ("objects", bytes(&trace.objects)),
+                ("objects", bytes(objects)),
                 ("grid", bytes_of(&grid).to_vec()),
                 ("keys", with_stale(&trace.keys, entries)),
                 ("values", with_stale(values, entries)),
@@ -290,7 +308,7 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
     }
 }
 
-fn counting(trace: &Trace, counted: Option<&Grid>) -> [(&'static str, Vec<u8>); 2] {
+fn counting(trace: &Table, counted: Option<&Grid>) -> [(&'static str, Vec<u8>); 2] {
     let first = trace.digits[0].sort;
     let before_first = SortParams {
         bits: 0,
@@ -301,7 +319,7 @@ fn counting(trace: &Trace, counted: Option<&Grid>) -> [(&'static str, Vec<u8>); 
     [("sort", uniform(&before_first)), ("next_counts", bytes(&counts))]
 }
 
-fn first_counts(trace: &Trace, grid: &Grid) -> Vec<u32> {
+fn first_counts(trace: &Table, grid: &Grid) -> Vec<u32> {
     let first = trace.digits[0].sort;
     match first.tile {
         0 => vec![STALE],
@@ -318,7 +336,7 @@ fn with_totals(sums: &[u32]) -> Vec<u32> {
     totals.chain(sums.iter().copied()).collect()
 }
 
-pub fn check_large_table(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
+pub fn check_large_table(bench: &Bench, trace: &Table, objects: &[Aabb], worlds: &[u32]) {
     let params = &trace.params;
     let tiles = params.large_table_tiles();
     let keys = &trace.unsorted_keys;
@@ -519,7 +537,7 @@ pub fn check_crowds(device: Arc<dyn Device>) {
             ..Scene::default()
         };
         let trace = trace(&descriptor, &scene).unwrap();
-        check_statistics(&bench, &trace, &trace.objects, &[]);
+        check_statistics(&bench, &trace, &trace.tables.objects, &[]);
         let cell = 1.0 / trace.grid.base_inverse;
         assert!((0.5..=8.0).contains(&cell), "{}: {cell}", bench.scene);
     }

@@ -43,7 +43,7 @@ impl<'a> Keys<'a> {
         Ok(Self {
             boxes,
             unsorted: entries.map(|(&key, &value)| [key, value]).collect(),
-            expected: keys.values,
+            expected: keys.values.clone(),
             traffic: Traffic::of(&trace(descriptor, &scene)?),
             counts: KeyCounts {
                 keys: keys.unsorted_keys.len(),

@@ -472,7 +472,7 @@ fn positions_are_moved_by_whole_periods_exactly() {
             continue;
         }
         let object = [Aabb::point([value, 0.0, 0.0])];
-        let moved = trace(&descriptor(period), &only(&object)).unwrap().objects[0];
+        let moved = trace(&descriptor(period), &only(&object)).unwrap().tables.objects[0];
         let exact = grid::flush(value) % period;
         let expected = if exact < 0.0 { period + exact } else { exact };
         let expected = if expected >= period { 0.0 } else { expected };

@@ -461,7 +461,7 @@ fn windows_of_ray_cells_join_to_the_whole() {
     let rays = HostScene::of(&scene).unwrap().rays;
     let mut joined = Vec::new();
     for first in (0..whole.ray_cells.len()).step_by(97) {
-        let mut params = whole.ray_blocks();
+        let mut params = whole.ray_blocks;
         params.rays.first_cell = first as u32;
         params.rays.cell_capacity = 97.min(whole.ray_cells.len() - first) as u32;
         let cells = ray_cells_emit::ray_cells_emit(&params, &[&whole.grid], &rays, &whole.ray_cell_offsets);
