@@ -466,7 +466,8 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     );
     check::<Round>(
         "Round",
-        offsets!(Round: first, tests, is_last, iterations, canary_iterations, continues, is_continued, walks),
+        offsets!(Round: first, tests, is_last, iterations, canary_iterations, continues, is_continued, walks,
+            first_row),
     );
     check::<SortParams>(
         "SortParams",
