@@ -64,13 +64,13 @@ struct Held {
     id: BufferId,
     buffer: wgpu::Buffer,
     requested: u64,
-    /// Number of consecutive steps that requested at most half of the buffer.
+    /// Number of consecutive steps that requested less than half of the buffer.
     idle: u64,
 }
 
 impl Held {
     fn is_spacious_for(&self, bytes: u64) -> bool {
-        bytes <= self.buffer.size() / 2
+        bytes < self.buffer.size() / 2
     }
 }
 
@@ -119,7 +119,7 @@ impl Buffers {
         outgrown
     }
 
-    /// Begins a step. Drops and returns buffers of which each of the last [`KEPT`] steps requested at most half.
+    /// Begins a step. Drops and returns buffers of which each of the last [`KEPT`] steps requested less than half.
     pub fn begin_step(&mut self) -> Vec<wgpu::Buffer> {
         for held in self.by_name.values_mut() {
             held.idle = if held.is_spacious_for(held.requested) {

@@ -348,7 +348,7 @@ impl GpuBroadPhase {
 
     /// Bytes of device memory by purpose.
     ///
-    /// A buffer shrinks after eight consecutive steps that need at most half of it. Output capacity stays for 64 to 127
+    /// A buffer shrinks after eight consecutive steps that need less than half of it. Output capacity stays for 64 to 127
     /// such steps, since bursts tend to return, and never falls below 65,536 rows.
     ///
     /// Staging memory of uploads and read-backs is not included. It is freed after eight steps without use, except for

@@ -49,3 +49,4 @@ mod sources;
 mod statics;
 mod step;
 mod table;
+mod varying_counts;
