@@ -8,7 +8,6 @@ use crate::api::types::{Aabb, Ray};
 use crate::cpu::CpuBroadPhase;
 use crate::gpu::adapter::{choose, choose_hardware};
 use crate::step::broad_phase::GpuBroadPhase;
-use crate::step::pair_filter;
 use crate::step::warnings::Warnings;
 use crate::step::whole::Whole;
 
@@ -41,7 +40,7 @@ pub struct BroadPhase {
 
 enum Engine {
     Gpu(Box<Whole>),
-    Cpu(Box<CpuBroadPhase<'static>>),
+    Cpu(Box<CpuBroadPhase>),
 }
 
 impl BroadPhase {
@@ -157,7 +156,7 @@ impl BroadPhase {
     }
 
     /// Returns the options in use, without the label.
-    pub fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
+    pub fn descriptor(&self) -> BroadPhaseDescriptor<'_> {
         match &self.engine {
             Engine::Gpu(gpu) => gpu.broad_phase().descriptor(),
             Engine::Cpu(cpu) => cpu.descriptor(),
@@ -286,7 +285,7 @@ impl BroadPhase {
         };
         match gpu.step_scene(scene).await {
             Err(error @ BroadPhaseError::Input(InputError::BufferTooLarge { .. })) if self.is_auto => {
-                let mut cpu = CpuBroadPhase::new(gpu.broad_phase().descriptor())?;
+                let mut cpu = CpuBroadPhase::new(&gpu.broad_phase().descriptor())?;
                 match cpu.step(scene, admits) {
                     // The CPU lacks the input or the filter, so the device's error is returned.
                     Err(BroadPhaseError::Input(InputError::NotOnHost { .. }) | BroadPhaseError::PairFilterOnCpu) => {
@@ -322,12 +321,7 @@ const fn is_of_device(error: &BroadPhaseError) -> bool {
 
 impl Engine {
     fn cpu(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, BroadPhaseError> {
-        let cpu = CpuBroadPhase::new(&BroadPhaseDescriptor {
-            label: None,
-            pair_filter: descriptor.pair_filter.map(pair_filter::interned),
-            ..*descriptor
-        })?;
-        Ok(Self::Cpu(Box::new(cpu)))
+        Ok(Self::Cpu(Box::new(CpuBroadPhase::new(descriptor)?)))
     }
 }
 

@@ -304,7 +304,7 @@ impl World {
         };
         let descriptor = BroadPhaseDescriptor {
             outputs: *self.sensors.options(),
-            ..*self.broad_phase.descriptor()
+            ..self.broad_phase.descriptor()
         };
         let expected = cpu::step_scene(&descriptor, &scene)?;
         assert!(expected.counters.is_complete());

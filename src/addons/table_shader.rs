@@ -134,7 +134,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
 /// # fn frame(device: &wgpu::Device, broad_phase: &GpuBroadPhase, step: &StepOutput, own: &wgpu::BindGroupLayout)
 /// #     -> Result<(), Box<dyn std::error::Error>> {
-/// let table = TableShader::new(broad_phase.descriptor(), "bp_", 1)?;
+/// let table = TableShader::new(&broad_phase.descriptor(), "bp_", 1)?;
 /// let own_source = "
 ///     @group(0) @binding(0) var<storage, read> probes: array<vec4f>;
 ///     @group(0) @binding(1) var<storage, read_write> crowds: array<u32>;

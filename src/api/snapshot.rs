@@ -49,7 +49,7 @@ const FORMAT: u32 = 3;
 /// ```
 /// # use gpu_broad_phase::{GpuBroadPhase, ObjectSet, Snapshot};
 /// # fn save(broad_phase: &GpuBroadPhase, objects: &ObjectSet) -> Result<(), Box<dyn std::error::Error>> {
-/// let snapshot = Snapshot::of(broad_phase.descriptor(), &objects.scene())?;
+/// let snapshot = Snapshot::of(&broad_phase.descriptor(), &objects.scene())?;
 /// snapshot.write(std::fs::File::create("fault.snapshot")?)?;
 /// # Ok(())
 /// # }

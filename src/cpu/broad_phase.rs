@@ -28,38 +28,47 @@ use crate::reference::params::query_params;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct CpuBroadPhase<'a> {
-    descriptor: BroadPhaseDescriptor<'a>,
+pub struct CpuBroadPhase {
+    options: BroadPhaseDescriptor<'static>,
+    pair_filter: Option<Box<str>>,
     table: Option<Table>,
 }
 
-impl<'a> CpuBroadPhase<'a> {
+impl CpuBroadPhase {
     /// Creates a broad phase. The CPU cannot run the WGSL of a [`pair_filter`](BroadPhaseDescriptor::pair_filter); use
     /// [`step_scene_where`](Self::step_scene_where) instead.
     ///
     /// # Errors
     /// If the descriptor is invalid.
-    pub fn new(descriptor: &BroadPhaseDescriptor<'a>) -> Result<Self, DescriptorError> {
+    pub fn new(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, DescriptorError> {
         descriptor.validate()?;
         Ok(Self::of(descriptor))
     }
 
     /// Leaves the descriptor's validation to steps.
-    pub(super) const fn of(descriptor: &BroadPhaseDescriptor<'a>) -> Self {
+    pub(super) fn of(descriptor: &BroadPhaseDescriptor<'_>) -> Self {
         Self {
-            descriptor: *descriptor,
+            options: BroadPhaseDescriptor {
+                label: None,
+                pair_filter: None,
+                ..*descriptor
+            },
+            pair_filter: descriptor.pair_filter.map(Box::from),
             table: None,
         }
     }
 
-    /// Returns the descriptor.
-    pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'a> {
-        &self.descriptor
+    /// Returns the descriptor, without the label.
+    pub fn descriptor(&self) -> BroadPhaseDescriptor<'_> {
+        BroadPhaseDescriptor {
+            pair_filter: self.pair_filter.as_deref(),
+            ..self.options
+        }
     }
 
     /// Sets the ray mode of later steps, and of queries to the last step's table.
     pub const fn set_ray_mode(&mut self, mode: crate::RayMode) {
-        self.descriptor.outputs.ray_mode = mode;
+        self.options.outputs.ray_mode = mode;
     }
 
     /// Like [`step_scene`](super::step_scene).
@@ -105,7 +114,7 @@ impl<'a> CpuBroadPhase<'a> {
         let objects = table.tables.objects.len() as u64;
         let (rays, queries) = query_params(objects, &scene.query_input)?;
         let searches = rays.count.saturating_add(queries.count);
-        let mut answer = Answer::new(&self.descriptor, table, None);
+        let mut answer = Answer::new(&self.options, table, None);
         answer.run_queries(&scene, rays, queries)?;
         let result = answer.into_result()?;
         if let Some(table) = &mut self.table {
@@ -116,9 +125,9 @@ impl<'a> CpuBroadPhase<'a> {
 
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
         let finds_overlaps = matches!(queries, Queries::Objects(SelfQuery::Overlaps { .. }));
-        if self.descriptor.pair_filter.is_some() && (finds_pairs || finds_overlaps) {
+        if self.pair_filter.is_some() && (finds_pairs || finds_overlaps) {
             // First, so that an invalid filter is a descriptor error.
-            self.descriptor.validate()?;
+            self.descriptor().validate()?;
             return Err(BroadPhaseError::PairFilterOnCpu);
         }
         Ok(())
@@ -131,14 +140,14 @@ impl<'a> CpuBroadPhase<'a> {
     ) -> Result<StepResult, BroadPhaseError> {
         self.table = None;
         if admits.is_none() {
-            self.check_pair_filter(self.descriptor.pairs, &scene.queries)?;
+            self.check_pair_filter(self.options.pairs, &scene.queries)?;
         }
         let scene = HostScene::of(scene)?;
-        self.descriptor.validate()?;
+        self.descriptor().validate()?;
         let (rays, queries) = query_params(scene.object_count() as u64, &scene.query_input)?;
-        let mut table = Table::build(&self.descriptor, &scene)?;
-        let mut answer = Answer::new(&self.descriptor, &table, admits);
-        if self.descriptor.pairs {
+        let mut table = Table::build(&self.options, &scene)?;
+        let mut answer = Answer::new(&self.options, &table, admits);
+        if self.options.pairs {
             answer.find_pairs()?;
         }
         let (held, counters) = (answer.outputs.held, answer.outputs.counters.clone());

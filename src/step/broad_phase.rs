@@ -201,13 +201,18 @@ impl GpuBroadPhase {
     ///   [`Scheme::Uniform`](crate::Scheme::Uniform), they grow.
     /// - **Results**: the last step is discarded; pending read-backs still arrive.
     ///
-    /// To change single fields, copy the others from [`descriptor`](Self::descriptor). Without a new
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter), the current one is removed.
+    /// To change single fields, copy the others from [`descriptor`](Self::descriptor). Label and
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) must be your own. Without a filter, the current one is removed.
     ///
     /// ```no_run
     /// # use gpu_broad_phase::{BroadPhaseDescriptor, CreateError, GpuBroadPhase};
     /// # fn widen(broad_phase: &mut GpuBroadPhase, margin: f32) -> Result<(), CreateError> {
-    /// broad_phase.set_descriptor(&BroadPhaseDescriptor { margin, ..*broad_phase.descriptor() })
+    /// broad_phase.set_descriptor(&BroadPhaseDescriptor {
+    ///     margin,
+    ///     label: None,
+    ///     pair_filter: None,
+    ///     ..broad_phase.descriptor()
+    /// })
     /// # }
     /// ```
     ///
@@ -370,10 +375,13 @@ impl GpuBroadPhase {
         self.session.pipelines.made()
     }
 
-    /// The descriptor in use, without the label. Its [`pair_filter`](BroadPhaseDescriptor::pair_filter) is a copy that
-    /// is never freed; equal texts share one.
-    pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
-        &self.descriptor
+    /// The descriptor in use, without the label.
+    pub fn descriptor(&self) -> BroadPhaseDescriptor<'_> {
+        let filter = self.session.pipelines.replacement();
+        BroadPhaseDescriptor {
+            pair_filter: filter.map(|filter| &*filter.text),
+            ..self.descriptor
+        }
     }
 
     pub(crate) fn context(&self) -> &Arc<DeviceContext> {
@@ -406,11 +414,11 @@ impl GpuBroadPhase {
     }
 }
 
-/// The descriptor as stored.
+/// The descriptor as stored. The text of its filter is that of the pipelines.
 fn kept(descriptor: &BroadPhaseDescriptor<'_>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         label: None,
-        pair_filter: descriptor.pair_filter.map(pair_filter::interned),
+        pair_filter: descriptor.pair_filter.map(|_| ""),
         ..*descriptor
     }
 }

@@ -1,9 +1,7 @@
 //! Compiles a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) alone. Then errors have its own line numbers,
 //! and it cannot use names of the shaders.
 
-use std::collections::BTreeSet;
 use std::pin::pin;
-use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::api::error::PairFilterError;
@@ -27,18 +25,6 @@ fn main(@builtin(local_invocation_index) a: u32) {
     admitted = u32(admits);
 }
 ";
-
-/// Returns a leaked copy, one per text, since the stored descriptor is `'static`.
-pub(crate) fn interned(text: &str) -> &'static str {
-    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut interned = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(&known) = interned.get(text) {
-        return known;
-    }
-    let text: &'static str = String::from(text).leak();
-    interned.insert(text);
-    text
-}
 
 /// Fails if the device rejects the filter. Browsers report a rejection later, with the pipelines.
 pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<(), PairFilterError> {
@@ -106,13 +92,6 @@ mod tests {
         };
         assert_eq!(declared(FRAME), declared(text));
         assert_eq!(declared(FRAME).len(), 4);
-    }
-
-    #[test]
-    fn equal_texts_are_kept_once() {
-        let [one, again, other] = ["a text", "a text", "another"].map(|text| interned(&String::from(text)));
-        assert_eq!((one, other), ("a text", "another"));
-        assert!(std::ptr::eq(one, again));
     }
 
     #[test]

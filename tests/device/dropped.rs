@@ -537,7 +537,7 @@ fn static_tables_survive_any_dropped_steps() {
                     return None;
                 }
                 adapter.queue.submit([encoder.finish()]);
-                let expected = cpu::step_scene(gpu.descriptor(), &input.scene()).unwrap();
+                let expected = cpu::step_scene(&gpu.descriptor(), &input.scene()).unwrap();
                 Some((block_on(gpu.read_back()), sorted(expected.pairs)))
             };
             for (place, walls) in [1, 1, 2, 2, 2].into_iter().enumerate() {

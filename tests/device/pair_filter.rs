@@ -713,22 +713,25 @@ fn a_descriptor_that_is_changed_in_part_keeps_its_function() {
             let descriptor = BroadPhaseDescriptor {
                 margin,
                 count_candidates,
-                ..*on_gpu.descriptor()
+                label: None,
+                pair_filter: Some(BITS),
+                ..on_gpu.descriptor()
             };
-            assert_eq!(descriptor.pair_filter, Some(BITS));
+            assert_eq!(on_gpu.descriptor().pair_filter, Some(BITS));
             on_gpu.set_descriptor(&descriptor).unwrap();
             let what = format!("margin {margin} on {}", adapter.name);
             let result = whole(&adapter, &mut on_gpu, scene);
             let expected = defined(&descriptor, &scene, &admits);
             assert!(expected.len() < brute_force::scene_pairs(&descriptor, &scene).unwrap().len());
             check(&descriptor, &scene, &result, &expected, &what);
-            let mut other = broad_phase(&adapter, on_gpu.descriptor());
+            let mut other = broad_phase(&adapter, &on_gpu.descriptor());
             let result = whole(&adapter, &mut other, scene);
             check(&descriptor, &scene, &result, &expected, &what);
         }
         let without = BroadPhaseDescriptor {
+            label: None,
             pair_filter: None,
-            ..*on_gpu.descriptor()
+            ..on_gpu.descriptor()
         };
         on_gpu.set_descriptor(&without).unwrap();
         let expected = brute_force::scene_pairs(&without, &scene).unwrap();

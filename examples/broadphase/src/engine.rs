@@ -83,7 +83,7 @@ impl Engine {
         if let Err(BroadPhaseError::Input(InputError::BufferTooLarge { .. })) = result
             && self.names_no_backend
         {
-            let descriptor = *self.broad_phase.descriptor();
+            let descriptor = self.broad_phase.descriptor();
             self.broad_phase = block_on(BroadPhase::with_backend(&descriptor, lib::Backend::Cpu))?;
             result = block_on(self.broad_phase.step_scene(scene));
         }
@@ -104,7 +104,7 @@ impl Engine {
     }
 
     pub fn step_on_cpu(&self, scene: &lib::Scene<'_>) -> Result<StepResult> {
-        Ok(cpu::step_scene(self.broad_phase.descriptor(), scene)?)
+        Ok(cpu::step_scene(&self.broad_phase.descriptor(), scene)?)
     }
 
     pub fn gpu(&self) -> Option<&GpuBroadPhase> {

@@ -103,7 +103,7 @@ impl Gpu {
             device: device.clone(),
             queue: queue.clone(),
             #[cfg(feature = "gizmos")]
-            lines: crate::lines::Lines::new(device, broad_phase.descriptor()),
+            lines: crate::lines::Lines::new(device, &broad_phase.descriptor()),
             broad_phase,
             tracker,
             query_set,

@@ -88,9 +88,13 @@ impl Engine {
     }
 
     pub fn step(&mut self, pairs: bool, scene: &Scene<'_>) -> Result<StepResult, String> {
-        let mut descriptor = *self.0.descriptor();
-        if descriptor.pairs != pairs {
-            descriptor.pairs = pairs;
+        let descriptor = BroadPhaseDescriptor {
+            pairs,
+            label: None,
+            pair_filter: None,
+            ..self.0.descriptor()
+        };
+        if descriptor != self.0.descriptor() {
             self.0.set_descriptor(&descriptor).map_err(|error| error.to_string())?;
         }
         block_on(self.0.step_scene(scene)).map_err(|error| error.to_string())

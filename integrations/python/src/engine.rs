@@ -195,7 +195,10 @@ impl Engine {
         Ok(Self {
             state: FairMutex::new(State {
                 finder: Finder {
-                    plain: *broad_phase.descriptor(),
+                    plain: BroadPhaseDescriptor {
+                        sort: broad_phase.descriptor().sort,
+                        ..descriptor
+                    },
                     broad_phase: ManuallyDrop::new(broad_phase),
                     uses_gpu: Arc::clone(&uses_gpu),
                     number: NEXT.fetch_add(1, Ordering::Relaxed),
@@ -287,7 +290,7 @@ impl Finder {
         admits: Option<&(dyn Fn(u32, u32) -> bool + Sync)>,
     ) -> PyResult<StepResult> {
         self.has_table = false;
-        if descriptor != self.broad_phase.descriptor() {
+        if *descriptor != self.broad_phase.descriptor() {
             self.broad_phase.set_descriptor(descriptor).map_err(errors::raised)?;
         }
         let began = Instant::now();
@@ -321,7 +324,9 @@ impl Finder {
     fn rebuild(&mut self, scene: &Scene<'_>) -> PyResult<()> {
         let descriptor = BroadPhaseDescriptor {
             pairs: false,
-            ..*self.broad_phase.descriptor()
+            label: None,
+            pair_filter: None,
+            ..self.broad_phase.descriptor()
         };
         let counters = self.counters;
         self.step(&descriptor, scene, None)?;

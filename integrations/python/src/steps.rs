@@ -173,7 +173,7 @@ pub fn why(py: Python<'_>, engine: &Engine, a: u32, b: u32) -> PyResult<String> 
     if !finder.has_table {
         return Err(errors::no_step());
     }
-    let rule = pair_rule(finder.broad_phase.descriptor(), &last.scene(), a, b).map_err(errors::raised)?;
+    let rule = pair_rule(&finder.broad_phase.descriptor(), &last.scene(), a, b).map_err(errors::raised)?;
     let verdict = if rule == PairRule::Overlap { "are" } else { "are not" };
     Ok(format!("Boxes {a} and {b} {verdict} a pair: {rule}."))
 }
