@@ -14,7 +14,7 @@ struct Exclusions {
     data_begin: u32,
 }
 
-@group(0) @binding(11) var<uniform> exclusions: Exclusions;
+@group(0) @binding(12) var<uniform> exclusions: Exclusions;
 
 // First slot to try for a pair with `x < y`.
 fn first_slot_of(pair: vec2<u32>) -> u32 {

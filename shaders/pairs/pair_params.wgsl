@@ -12,4 +12,4 @@ struct PairParams {
     variant: u32,
 }
 
-@group(0) @binding(12) var<uniform> pair_params: PairParams;
+@group(0) @binding(11) var<uniform> pair_params: PairParams;

@@ -11,4 +11,4 @@ struct QueryParams {
     first: u32,
 }
 
-@group(0) @binding(12) var<uniform> query_params: QueryParams;
+@group(0) @binding(11) var<uniform> query_params: QueryParams;

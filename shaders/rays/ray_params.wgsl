@@ -11,4 +11,4 @@ struct RayParams {
     cached: u32,
 }
 
-@group(0) @binding(12) var<uniform> ray_params: RayParams;
+@group(0) @binding(11) var<uniform> ray_params: RayParams;

@@ -392,6 +392,20 @@ fn baseline_limits_are_kept() {
     }
 }
 
+/// lavapipe (Mesa 22.3) overwrites memory if a condition compares words of a fourth uniform block.
+#[test]
+fn a_fourth_uniform_block_has_only_exclusions() {
+    for pass in passes() {
+        let uniforms = pass.bindings().iter().filter(|(_, kind, _)| *kind == Binding::Uniform);
+        let fourth: Vec<_> = uniforms.skip(3).map(|(_, _, name)| *name).collect();
+        assert!(
+            [&[][..], &["exclusions"]].contains(&&fourth[..]),
+            "{}: {fourth:?}",
+            pass.name
+        );
+    }
+}
+
 fn wgsl_struct(name: &str) -> (u32, Vec<(String, u32)>) {
     passes()
         .find_map(|pass| {
