@@ -1,4 +1,5 @@
-// uses: common/box, common/candidates, common/filtered, common/prelude, queries/query_params
+// uses: common/box, common/candidates, common/filtered, common/prelude
+// needs: is_half
 
 // A query finds all objects within a radius of a box. Radius 0 finds overlapping boxes, by the exact test of pairs.
 
@@ -101,7 +102,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     count_candidate();
     let low = bitcast<vec3<i32>>(low_word.xyz);
     let high = bitcast<vec3<i32>>(high_word.xyz);
-    let is_excluded = low_word.w == query.querier || (query_params.half != 0u && low_word.w < query.querier);
+    let is_excluded = low_word.w == query.querier || (is_half() && low_word.w < query.querier);
     var distance = MISS;
     if (high_word.w == query.world && !(query.querier != NO_OBJECT && is_excluded)) {
         if (query.seeks_corners) {

@@ -12,6 +12,10 @@ const QUERY_VECTORS: u32 = 3u;
 const SELF_QUERY_NONE: u32 = 0u;
 const SELF_QUERY_NEIGHBORS: u32 = 1u;
 
+fn is_half() -> bool {
+    return query_params.half != 0u;
+}
+
 fn load_query(index: u32) -> Query {
     let stride = select(2u, QUERY_VECTORS, query_params.is_wide != 0u);
     let low = queries[stride * index];

@@ -37,6 +37,10 @@ struct Walk {
     passed: u32,
 }
 
+fn is_half() -> bool {
+    return false;
+}
+
 // Query for the objects that overlap a box, in world 0 and all layers.
 fn box_query(lower: vec3<f32>, upper: vec3<f32>) -> Query {
     return sphere_box_query(lower, upper, 0.0);
