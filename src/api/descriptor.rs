@@ -205,16 +205,14 @@ pub struct OutputOptions {
     ///
     /// More headroom avoids overflows if the number of rows varies strongly between steps.
     pub headroom: f32,
-    /// Maximum bytes of all buffers ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)), or `None` for no limit.
-    /// Default: `None`.
+    /// Maximum bytes of a step's buffers, or `None` for no limit. Default: `None`.
     ///
-    /// - **Outputs** stop growing at this limit. A step with more rows writes those that fit and reports the overflow.
-    ///   [`BroadPhase`](crate::BroadPhase) then reads the result in pages.
-    /// - **Tables that only save time** are omitted if they would leave outputs less than half of the limit: the
-    ///   large-object table ([`Scheme::Hierarchical`]) and, in crowded scenes, the common boxes of eight objects. The
-    ///   order of results may change.
-    /// - **Not included**: staging memory of uploads and read-backs, and the [CPU engine](crate::cpu). Use
-    ///   [`Growth::Fixed`] to limit its results.
+    /// A step that needs more is refused with [`InputError::MemoryLimit`](crate::InputError::MemoryLimit). Grown
+    /// outputs count: with [`Growth::Fixed`] they stay in their [`capacities`](Self::capacities), and
+    /// [`BroadPhase`](crate::BroadPhase) reads longer results in pages.
+    ///
+    /// Not included: buffers that only earlier steps needed (dropped after eight steps), uniform blocks, staging
+    /// memory, and the [CPU engine](crate::cpu).
     pub max_bytes: Option<u64>,
     /// Time after which a read-back on a native target fails with [`Timeout`](crate::ReadBackError::Timeout). Default:
     /// ten minutes.

@@ -143,7 +143,7 @@ pub enum InputError {
         /// Bytes that the device can bind at most.
         limit: u64,
     },
-    /// The step's buffers exceed [`max_bytes`](crate::OutputOptions::max_bytes), even with the smallest outputs.
+    /// The step's buffers exceed [`max_bytes`](crate::OutputOptions::max_bytes).
     #[error("the step needs {needed} bytes of buffers, the limit is {limit}")]
     MemoryLimit {
         /// Bytes that the step needs at least.

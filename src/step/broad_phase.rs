@@ -356,11 +356,10 @@ impl GpuBroadPhase {
     /// A buffer shrinks after eight consecutive steps that need less than half of it. Output capacity stays for 64 to 127
     /// such steps, since bursts tend to return, and never falls below 65,536 rows.
     ///
-    /// Staging memory of uploads and read-backs is not included. It is freed after eight steps without use, except for
-    /// a few spare buffers per size.
+    /// Uniform blocks and staging memory of uploads and read-backs are not included. Staging memory is freed after
+    /// eight steps without use, except for a few spare buffers per size.
     pub fn memory(&self) -> MemoryUse {
-        let own = self.own_buffers().into_iter().chain([&self.session.blocks]);
-        MemoryUse::of(own.flat_map(Buffers::sizes))
+        MemoryUse::of(self.own_buffers().into_iter().flat_map(Buffers::sizes))
     }
 
     /// Number of dispatches recorded, for `broadphase bench`.

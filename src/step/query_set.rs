@@ -199,7 +199,7 @@ impl QuerySet {
 
     /// Bytes of the set's device memory by purpose.
     pub fn memory(&self) -> MemoryUse {
-        MemoryUse::of(self.queries.buffers.sizes().chain(self.session.blocks.sizes()))
+        self.queries.buffers.memory()
     }
 
     /// Frees all memory: see [`GpuBroadPhase::trim`].

@@ -299,7 +299,7 @@ fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
 }
 
 #[test]
-fn max_bytes_is_held_and_the_answer_comes_in_parts() {
+fn max_bytes_refuses_and_fixed_outputs_are_read_in_pages() {
     let mut rng = Rng(5);
     let objects = uniform(3000, &mut rng);
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
@@ -315,97 +315,53 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             for _ in 0..2 {
                 step(&adapter, &mut gpu, &objects, &[]);
             }
-            let table = gpu.memory().total();
-            let limit = table + 10_000;
-            let descriptor = BroadPhaseDescriptor {
+            let limit = gpu.memory().total();
+            let limited = |growth, max_bytes| BroadPhaseDescriptor {
                 outputs: OutputOptions {
-                    max_bytes: Some(limit),
+                    growth,
+                    max_bytes: Some(max_bytes),
                     ..unlimited.outputs
                 },
                 ..unlimited
             };
-            let mut headless = headless(&adapter, descriptor);
+            let mut paged = headless(&adapter, limited(Growth::Fixed, limit));
             for (objects, expected) in [&objects, &crowd, &objects].into_iter().zip(expected.iter().cycle()) {
-                let result = block_on(headless.step(objects, &[])).expect("an answer");
-                assert!(headless.gpu().unwrap().memory().total() <= limit, "{what}");
+                let result = block_on(paged.step(objects, &[])).expect("an answer");
+                assert!(paged.gpu().unwrap().memory().total() <= limit, "{what}");
                 assert!(
                     result.counters.is_complete() && sorted(result.pairs) == *expected,
                     "{what}"
                 );
             }
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
-            for _ in 0..3 {
-                let part = step(&adapter, &mut gpu, &crowd, &[]);
-                assert!(gpu.memory().total() <= limit, "{what}");
-                assert_eq!(
-                    (part.counters.pairs_needed, part.counters.status),
-                    (1_124_250, Status::PAIRS),
-                    "{what}"
-                );
-                assert_eq!(part.pairs.len(), part.counters.pairs_capacity as usize, "{what}");
-            }
+
+            let is_refusal = |refused: &Option<StepError>, limit: u64| {
+                matches!(refused, Some(StepError::Input(InputError::MemoryLimit { needed, limit: of }))
+                    if *needed > limit && *of == limit)
+            };
+            let growing = limited(Growth::default(), limit);
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &growing).expect("a broad phase");
+            let part = step(&adapter, &mut gpu, &crowd, &[]);
+            assert_eq!(
+                (part.counters.pairs_needed, part.counters.status),
+                (1_124_250, Status::PAIRS),
+                "{what}"
+            );
+            assert_eq!(part.pairs.len(), part.counters.pairs_capacity as usize, "{what}");
+            let refused = record(&adapter, &mut gpu, &crowd, &[]).err();
+            assert!(is_refusal(&refused, limit), "{what}: {refused:?}");
 
             let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &unlimited).expect("a broad phase");
             step(&adapter, &mut gpu, &objects[..10], &[]);
-            let few = gpu.memory().total();
-            let descriptor = BroadPhaseDescriptor {
-                outputs: OutputOptions {
-                    max_bytes: Some(few),
-                    ..unlimited.outputs
-                },
-                ..unlimited
-            };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
+            let few = limited(Growth::default(), gpu.memory().total());
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &few).expect("a broad phase");
             let refused = record(&adapter, &mut gpu, &objects, &[]).err();
             assert!(
-                matches!(
-                    refused,
-                    Some(StepError::Input(InputError::MemoryLimit { needed, limit }))
-                        if needed > limit && limit == few
-                ),
+                is_refusal(&refused, few.outputs.max_bytes.unwrap()),
                 "{what}: {refused:?}"
             );
             assert!(
                 step(&adapter, &mut gpu, &objects[..10], &[]).counters.is_complete(),
                 "{what}"
-            );
-        }
-    }
-}
-
-#[test]
-fn pairs_outlast_a_query_that_memory_is_short_for() {
-    let mut rng = Rng(11);
-    let objects = uniform(3000, &mut rng);
-    let everything = vec![Aabb::new([-100.0; 3], [100.0; 3]); 40];
-    for adapter in daily_adapters() {
-        let (device, queue) = (&adapter.device, &adapter.queue);
-        let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
-        let pairs = step(&adapter, &mut gpu, &objects, &[]).counters.pairs_capacity;
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                max_bytes: Some(gpu.memory().total() + 60_000),
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let mut gpu = GpuBroadPhase::new(device, queue, &descriptor).expect("a broad phase");
-        step(&adapter, &mut gpu, &objects, &[]);
-        for _ in 0..2 {
-            let mut encoder = device.create_command_encoder(&Default::default());
-            let query = QueryInput {
-                queries: Queries::Boxes(Source::Host(&everything)),
-                ..Default::default()
-            };
-            let output = gpu.query(&mut encoder, query).expect("a query");
-            assert_eq!(output.pairs.unwrap().capacity, pairs, "{}", adapter.name);
-            queue.submit([encoder.finish()]);
-            let result = block_on(gpu.read_back()).expect("a result");
-            assert_eq!(result.counters.results_needed, 120_000, "{}", adapter.name);
-            assert!(
-                gpu.memory().total() <= descriptor.outputs.max_bytes.unwrap_or(0),
-                "{}",
-                adapter.name
             );
         }
     }
