@@ -8,7 +8,7 @@ pub struct MemoryUse {
     ///
     /// Inputs are copied if their count is on the device or if passes cannot read them in place. Boxes are also copied
     /// if a pass changes them (margin, periods, worlds, two dimensions), or if there are static objects, excluded pairs
-    /// or filter data.
+    /// or a pair filter.
     pub inputs: u64,
     /// The cell table, and data per object for finding pairs.
     pub objects: u64,
@@ -18,7 +18,7 @@ pub struct MemoryUse {
     pub results: u64,
     /// Working memory for [`PairOrder::Sorted`](crate::PairOrder::Sorted).
     pub order: u64,
-    /// Buffers that hardly grow: samples of objects for choosing levels, and counters.
+    /// Buffers that hardly grow: samples of objects for choosing levels, counters, uniform blocks.
     pub fixed: u64,
 }
 

@@ -49,6 +49,7 @@ pub struct Trace {
     pub counters: Vec<u32>,
 }
 
+/// Runs a step's reference passes in order, and returns their buffers.
 ///
 /// # Errors
 /// Those of [`step_scene`](crate::cpu::step_scene).

@@ -41,7 +41,7 @@ pub(crate) struct Recorded {
     pub period: f32,
 }
 
-/// Facts of a recording that its counters do not tell.
+/// Facts of a recording that its counters lack.
 #[derive(Clone)]
 pub(crate) struct Facts {
     pub recording: Recording,
