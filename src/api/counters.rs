@@ -173,7 +173,8 @@ pub(crate) const RESULTS: CountedOutput = counted("results of queries", word::RE
 
 /// Counts of a step: objects, rows that each output needed and could hold, and the status.
 ///
-/// Rows *needed* include those that did not fit. Their number is exact unless noted.
+/// Rows *needed* include those that did not fit. Their number is exact unless noted. Outputs without input have
+/// capacity 0.
 ///
 /// In shaders, [`StepOutput::counters`](crate::StepOutput::counters) is a buffer of 32 `u32` words. A range of two
 /// words is a 64-bit count, low word first:

@@ -1,4 +1,4 @@
-//! Uniform blocks and pipeline overrides of individual passes.
+//! Uniform blocks of stages and passes, and pipeline overrides.
 
 use super::grid::{PRIMARY_FLAGS, Params, SCHEME_UNIFORM};
 use crate::api::counters;

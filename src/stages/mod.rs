@@ -1,4 +1,4 @@
-//! Stages of a step, which do not use the module `step`. Each stage has its passes, buffers, uniform blocks, rounds,
+//! Stages of a step, which do not use the module `step`. Each stage has its passes, buffers, plan, uniform blocks
 //! and recorded dispatches.
 
 pub(crate) mod input;

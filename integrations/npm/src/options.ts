@@ -44,7 +44,7 @@ export interface QueryOptions {
     readonly pairOrder?: PairOrder;
     /** Initial capacities of outputs. */
     readonly capacities?: Capacities;
-    /** Limit on the size of all buffers together, in bytes. Default: only the limits of the device. */
+    /** Limit on the bytes of a step's buffers. A step that needs more throws. Default: only the device's limits. */
     readonly maxBytes?: number;
 }
 

@@ -78,7 +78,7 @@ class BroadPhase:
     invalid : {"raise", "ignore"}
         Raises for boxes, rays and queries with a NaN or with a min above their max, or ignores them.
     max_bytes : int, optional
-        Limit on the memory of all GPU buffers. Larger results are then computed in parts.
+        Limit on the bytes of a step's GPU buffers. A step that needs more raises `ValueError`.
     timeout : float
         Seconds that a call waits for the GPU before it raises `DeviceError`.
     progress : bool
