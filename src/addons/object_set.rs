@@ -383,10 +383,9 @@ impl ObjectSet {
     ///   `COPY_SRC` and `COPY_DST`. Capacity doubles as needed, by a copy on the device.
     /// - **Cost**: 36 bytes per changed slot and a compute pass; nothing without changes. If over half of the static or
     ///   moving slots changed, or on a new device, all slots of that kind are uploaded.
-    /// - **Order**: submit the encoders of all calls in call order. Otherwise the next call uploads all slots, and
-    ///   steps recorded in between return [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). Queries
-    ///   of an earlier step's table also return this error after a later upload, if they read layers and owners from
-    ///   these buffers.
+    /// - **Order**: submit the encoders of all calls in call order, and query a step's table before the next call. If
+    ///   an encoder is dropped, the next call uploads all slots, and steps recorded in between return
+    ///   [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted).
     /// - **Device**: needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
