@@ -18,7 +18,7 @@ pub struct MemoryUse {
     pub results: u64,
     /// Working memory for [`PairOrder::Sorted`](crate::PairOrder::Sorted).
     pub order: u64,
-    /// Buffers that hardly grow: samples of objects for choosing levels, counters, uniform blocks.
+    /// Buffers that hardly grow: samples of objects for choosing levels, and counters.
     pub fixed: u64,
 }
 

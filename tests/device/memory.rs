@@ -639,7 +639,7 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
     }
 }
 
-/// `memory` reports everything but staging buffers.
+/// `memory` reports everything but uniform blocks and staging buffers.
 #[test]
 fn memory_is_what_the_device_holds() {
     let mut rng = Rng(15);
