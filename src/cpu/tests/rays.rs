@@ -637,6 +637,33 @@ impl crate::reference::rays::ray_walk::SlabVisitor for Visited {
     }
 }
 
+fn visited(params: &Params, detail: u32, level: &grid::Level, ray: &LoadedRay) -> Vec<[[i32; 3]; 2]> {
+    let mut grid = grid::Grid {
+        x_detail: detail,
+        occupied: 1,
+        ..grid::Grid::default()
+    };
+    grid.levels[0] = *level;
+    let mut visited = Visited(Vec::new());
+    crate::reference::rays::ray_walk::walk_levels(params, &grid, ray, &mut visited);
+    visited.0
+}
+
+/// Cell of a box that contains a point.
+fn cell_of(random: &mut SplitMix, point: [f64; 3], detail: u32, reach: i32) -> [i32; 3] {
+    std::array::from_fn(|axis| {
+        let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
+        let back = random.pick(&[0.0, 0.5, 1.0]) * f64::from(reach);
+        let corner = if random.one_in(4) {
+            // Lower corner of a box that contains the point and begins as far before it as its level allows.
+            (point[axis] * factor).floor() / factor - f64::from(reach)
+        } else {
+            point[axis] - back
+        };
+        (corner * factor).floor() as i32
+    })
+}
+
 /// The slack of walks must exceed the rounding of any evaluation order plus the tolerance of the box test. Walks then
 /// visit the cells of all points that a box test may accept.
 #[test]
@@ -669,17 +696,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             let beside = f64::from(random.pick(&[-1.0f32, 0.0, 1.0])) * along.abs() * 2f64.powi(-20);
             (f64::from(origin[axis]) + along + beside + side) * f64::from(inverse) + shift
         });
-        let cell: [i32; 3] = std::array::from_fn(|axis| {
-            let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
-            let back = random.pick(&[0.0, 0.5, 1.0]) * f64::from(reach);
-            let corner = if random.one_in(4) {
-                // Lower corner of a box that contains the point and begins as far before it as its level allows.
-                (point[axis] * factor).floor() / factor - f64::from(reach)
-            } else {
-                point[axis] - back
-            };
-            (corner * factor).floor() as i32
-        });
+        let cell = cell_of(&mut random, point, detail, reach);
         let mut bound = |axis: usize, sign: i32| cell[axis] + sign * random.below(5000) as i32;
         let level = grid::Level {
             inverse,
@@ -708,21 +725,14 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             walked += 1;
         }
         if let (Some(slabs), 1) = (slabs_of(Order(0), detail, reach, &level, &ray), reach) {
-            let mut grid = grid::Grid {
-                x_detail: detail,
-                occupied: 1,
-                ..grid::Grid::default()
-            };
-            grid.levels[0] = level;
-            let mut visited = Visited(Vec::new());
-            crate::reference::rays::ray_walk::walk_levels(&params, &grid, &ray, &mut visited);
+            let visited = visited(&params, detail, &level, &ray);
             assert!(
-                visited.0.len().abs_diff(slabs.len()) <= 2,
+                visited.len().abs_diff(slabs.len()) <= 2,
                 "case {case}: {given:?} in {level:?}"
             );
-            let shared = visited.0.iter().filter(|cells| slabs.contains(cells)).count();
+            let shared = visited.iter().filter(|cells| slabs.contains(cells)).count();
             assert!(
-                shared + 4 >= visited.0.len() || shared * 10 >= visited.0.len() * 9,
+                shared + 4 >= visited.len() || shared * 10 >= visited.len() * 9,
                 "case {case}"
             );
         }

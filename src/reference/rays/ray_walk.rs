@@ -50,6 +50,177 @@ pub(crate) fn walk_levels<V: SlabVisitor>(params: &Params, grid: &Grid, ray: &Lo
     }
 }
 
+/// A ray and a level's bounds, in cells.
+struct CellRay {
+    detail: u32,
+    reach: i32,
+    origin: [f32; 3],
+    direction: [f32; 3],
+    inverse: [f32; 3],
+    speed: [f32; 3],
+    extent: [f32; 3],
+    lower: [i32; 3],
+    upper: [i32; 3],
+}
+
+impl CellRay {
+    /// `None` if the level must be tested without cells.
+    fn of(params: &Params, detail: u32, ray: &LoadedRay, level: &Level) -> Option<Self> {
+        let (unit, shift) = if params.scheme == SCHEME_ADAPTIVE {
+            (0.5 * level.inverse, 0.5)
+        } else {
+            (level.inverse, 0.0)
+        };
+        let direction = ray.direction.map(|component| flush(component * unit));
+        let of = Self {
+            detail,
+            reach: params.cell_reach(),
+            origin: ray.origin.map(|component| component * unit + shift),
+            direction,
+            inverse: direction.map(|component| 1.0 / if component == 0.0 { 1.0 } else { component }),
+            speed: direction.map(f32::abs),
+            extent: ray.half_extents.map(|component| component * unit),
+            lower: [level.lower_x >> detail, level.lower_y, level.lower_z],
+            upper: [level.upper_x >> detail, level.upper_y, level.upper_z],
+        };
+        let is_direct = |axis: usize| {
+            let largest = of.origin[axis].abs().max(of.speed[axis]).max(of.extent[axis]);
+            largest > FARTHEST || (ray.moves[axis] && of.speed[axis] == 0.0)
+        };
+        let is_endless = |axis: usize| {
+            let [low, high] = of.bounds(axis);
+            let grown = of.extent[axis] + low.abs().max(high.abs());
+            of.extent[axis] > 0.0 && grown >= f32::from_bits(254 << 23) * unit
+        };
+        (!(0..3).any(is_direct) && !(0..3).any(is_endless)).then_some(of)
+    }
+
+    fn bounds(&self, axis: usize) -> [f32; 2] {
+        let [lower, upper] = [self.lower[axis], self.upper[axis] + 1 + self.reach];
+        [lower as f32, upper as f32]
+    }
+
+    /// Parameters between `t_min` and `wanted` at which the ray enters and leaves the level.
+    fn clipped(&self, t_min: f32, wanted: f32) -> [f32; 2] {
+        let [mut near, mut far] = [t_min, LARGEST_FLOAT];
+        for axis in 0..3 {
+            let [low, high] = self.bounds(axis);
+            let (origin, inverse) = (self.origin[axis], self.inverse[axis]);
+            let size = origin.abs() + self.extent[axis] + low.abs().max(high.abs());
+            let slack = size * RELATIVE_SLACK + CELL_SLACK + self.extent[axis];
+            if self.speed[axis] > 0.0 {
+                let at_low = (low - slack - origin) * inverse;
+                let at_high = (high + slack - origin) * inverse;
+                near = near.max(at_low.min(at_high));
+                far = far.min(at_low.max(at_high));
+            } else if !(origin >= low - slack && origin <= high + slack) {
+                far = far.min(-1.0);
+            }
+        }
+        let t_end = (far.min(wanted) * (1.0 + RELATIVE_SLACK)).min(LARGEST_FLOAT);
+        [near * (1.0 - RELATIVE_SLACK), t_end]
+    }
+}
+
+/// Slabs of cells that a ray passes between `t_begin` and `t_end`, along the axis of fastest motion.
+struct Passage {
+    ray: CellRay,
+    t_begin: f32,
+    t_end: f32,
+    major: usize,
+    slack: [f32; 3],
+    lower: i32,
+    upper: i32,
+}
+
+impl Passage {
+    /// `None` if rounding errors are too large for cells.
+    fn of(ray: CellRay, [t_begin, t_end]: [f32; 2]) -> Option<Self> {
+        let CellRay { origin, speed, .. } = ray;
+        let major = (1..3).fold(0, |major, axis| if speed[axis] > speed[major] { axis } else { major });
+        let rounding = per_axis(|axis| {
+            (origin[axis].abs() + speed[axis] * t_end + ray.extent[axis]) * RELATIVE_SLACK + CELL_SLACK
+        });
+        let fastest = speed[major];
+        // A NaN also rejects the ray.
+        if !(rounding.iter().all(|&rounding| rounding <= 1.0) && (fastest == 0.0 || fastest >= SLOWEST)) {
+            return None;
+        }
+        let slack = per_axis(|axis| rounding[axis] + ray.extent[axis]);
+        let first = origin[major] + ray.direction[major] * t_begin;
+        let last = origin[major] + ray.direction[major] * t_end;
+        Some(Self {
+            t_begin,
+            t_end,
+            major,
+            slack,
+            lower: (cell_below(first.min(last) - slack[major]) - ray.reach).max(ray.lower[major]),
+            upper: cell_below(first.max(last) + slack[major]).min(ray.upper[major]),
+            ray,
+        })
+    }
+
+    fn steps(&self) -> i32 {
+        self.upper.wrapping_sub(self.lower).wrapping_add(1)
+    }
+
+    fn is_forward(&self) -> bool {
+        self.ray.inverse[self.major] > 0.0
+    }
+
+    fn walk_pays(&self, level: &Level, visitor: &mut impl SlabVisitor) -> bool {
+        let (ray, major) = (&self.ray, self.major);
+        let inverse = ray.inverse[major].abs();
+        let of_level = |axis: usize, wanted: f32| {
+            let cells = ray.upper[axis].wrapping_sub(ray.lower[axis]).wrapping_add(1) as f32;
+            if axis == major { 1.0 } else { wanted.min(cells) }
+        };
+        let breadth = per_axis(|axis| {
+            let widened = 1.0 + 2.0 * (ray.extent[axis] + ray.speed[axis] * (ray.extent[major] * inverse));
+            of_level(axis, widened)
+        });
+        let crossing = ((1 + ray.reach) as f32 + 2.0 * self.slack[major]) * inverse;
+        let most = per_axis(|axis| {
+            let speed = ray.speed[axis];
+            let along = if speed > 0.0 { speed * crossing } else { 0.0 };
+            of_level(axis, along + 2.0 * self.slack[axis] + (2 + ray.reach) as f32)
+        });
+        visitor.walk_pays(level, self.steps(), breadth, most)
+    }
+
+    /// Parameters at which the ray enters and leaves a slab.
+    fn way_through(&self, slab: i32) -> [f32; 2] {
+        let (ray, major) = (&self.ray, self.major);
+        if ray.speed[major] == 0.0 {
+            return [self.t_begin; 2];
+        }
+        let side_low = slab as f32 - self.slack[major] - ray.origin[major];
+        let side_high = (slab + 1 + ray.reach) as f32 + self.slack[major] - ray.origin[major];
+        let mut sides = [side_low, side_high];
+        if !self.is_forward() {
+            sides.reverse();
+        }
+        let [enter, leave] = sides.map(|side| side * ray.inverse[major]);
+        [enter.max(self.t_begin), leave.min(self.t_end)]
+    }
+
+    fn cells_through(&self, slab: i32, through: [f32; 2]) -> [[i32; 3]; 2] {
+        let ray = &self.ray;
+        let cells = per_axis(|axis| {
+            let shift = if axis == 0 { ray.detail } else { 0 };
+            if axis == self.major {
+                return [slab << shift, (slab << shift) + (1 << shift) - 1];
+            }
+            let [p_0, p_1] = through.map(|t| ray.origin[axis] + ray.direction[axis] * t);
+            let factor = (1u32 << shift) as f32;
+            let lower = cell_below((p_0.min(p_1) - self.slack[axis]) * factor);
+            let upper = cell_below((p_0.max(p_1) + self.slack[axis]) * factor);
+            [lower - (ray.reach << shift), upper]
+        });
+        [0, 1].map(|side| cells.map(|cells| cells[side]))
+    }
+}
+
 fn walk_level(
     params: &Params,
     detail: u32,
@@ -58,96 +229,17 @@ fn walk_level(
     level: &Level,
     visitor: &mut impl SlabVisitor,
 ) {
-    let reach = params.cell_reach();
-    let (unit, shift) = if params.scheme == SCHEME_ADAPTIVE {
-        (0.5 * level.inverse, 0.5)
-    } else {
-        (level.inverse, 0.0)
+    let Some(path) = CellRay::of(params, detail, ray, level) else {
+        return visitor.without_cells(level);
     };
-    let origin = ray.origin.map(|component| component * unit + shift);
-    let direction = ray.direction.map(|component| flush(component * unit));
-    let speed = direction.map(f32::abs);
-    let extent = ray.half_extents.map(|component| component * unit);
-    let cell_lower = [level.lower_x >> detail, level.lower_y, level.lower_z];
-    let cell_upper = [level.upper_x >> detail, level.upper_y, level.upper_z];
-
-    let direct = |axis: usize| {
-        origin[axis].abs().max(speed[axis]).max(extent[axis]) > FARTHEST || (ray.moves[axis] && speed[axis] == 0.0)
+    let way = path.clipped(ray.t_min, visitor.search_limit().min(ray.t_max));
+    if way[0].partial_cmp(&way[1]).is_none_or(std::cmp::Ordering::is_gt) {
+        return;
+    }
+    let passage = Passage::of(path, way).filter(|passage| passage.walk_pays(level, visitor));
+    let Some(passage) = passage else {
+        return visitor.without_cells(level);
     };
-    if (0..3).any(direct) {
-        visitor.without_cells(level);
-        return;
-    }
-
-    let is_endless = |axis: usize| {
-        let bounds = [cell_lower[axis] as f32, (cell_upper[axis] + 1 + reach) as f32];
-        let grown = extent[axis] + bounds[0].abs().max(bounds[1].abs());
-        extent[axis] > 0.0 && grown >= f32::from_bits(254 << 23) * unit
-    };
-    if (0..3).any(is_endless) {
-        visitor.without_cells(level);
-        return;
-    }
-
-    let mut near = ray.t_min;
-    let mut far = LARGEST_FLOAT;
-    let inverse = direction.map(|component| 1.0 / if component == 0.0 { 1.0 } else { component });
-    for axis in 0..3 {
-        let low = cell_lower[axis] as f32;
-        let high = (cell_upper[axis] + 1 + reach) as f32;
-        let size = origin[axis].abs() + extent[axis] + low.abs().max(high.abs());
-        let slack = size * RELATIVE_SLACK + CELL_SLACK + extent[axis];
-        if speed[axis] > 0.0 {
-            let at_low = (low - slack - origin[axis]) * inverse[axis];
-            let at_high = (high + slack - origin[axis]) * inverse[axis];
-            near = near.max(at_low.min(at_high));
-            far = far.min(at_low.max(at_high));
-        } else if !(origin[axis] >= low - slack && origin[axis] <= high + slack) {
-            far = far.min(-1.0);
-        }
-    }
-    let t_begin = near * (1.0 - RELATIVE_SLACK);
-    let wanted = visitor.search_limit().min(ray.t_max);
-    let t_end = (far.min(wanted) * (1.0 + RELATIVE_SLACK)).min(LARGEST_FLOAT);
-    if t_begin.partial_cmp(&t_end).is_none_or(std::cmp::Ordering::is_gt) {
-        return;
-    }
-
-    let mut major = 0;
-    for axis in 1..3 {
-        if speed[axis] > speed[major] {
-            major = axis;
-        }
-    }
-    let fastest = speed[major];
-    let rounding =
-        per_axis(|axis| (origin[axis].abs() + speed[axis] * t_end + extent[axis]) * RELATIVE_SLACK + CELL_SLACK);
-    let slack = per_axis(|axis| rounding[axis] + extent[axis]);
-    let first = origin[major] + direction[major] * t_begin;
-    let last = origin[major] + direction[major] * t_end;
-    let major_lower = (cell_below(first.min(last) - slack[major]) - reach).max(cell_lower[major]);
-    let major_upper = cell_below(first.max(last) + slack[major]).min(cell_upper[major]);
-    let forward = inverse[major] > 0.0;
-    let steps = major_upper.wrapping_sub(major_lower).wrapping_add(1);
-
-    let breadth = per_axis(|axis| {
-        let widened = 1.0 + 2.0 * (extent[axis] + speed[axis] * (extent[major] * inverse[major].abs()));
-        let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
-        if axis == major { 1.0 } else { widened.min(cells) }
-    });
-    let crossing = ((1 + reach) as f32 + 2.0 * slack[major]) * inverse[major].abs();
-    let most = per_axis(|axis| {
-        let along = if speed[axis] > 0.0 { speed[axis] * crossing } else { 0.0 };
-        let crossed = along + 2.0 * slack[axis] + (2 + reach) as f32;
-        let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
-        if axis == major { 1.0 } else { crossed.min(cells) }
-    });
-    let walkable = rounding.iter().all(|&rounding| rounding <= 1.0) && (fastest == 0.0 || fastest >= SLOWEST);
-    if !walkable || !visitor.walk_pays(level, steps, breadth, most) {
-        visitor.without_cells(level);
-        return;
-    }
-
     loop {
         let mut visit = Visit {
             level: index,
@@ -157,48 +249,20 @@ fn walk_level(
             previous_lower: [i32::MAX; 3],
             previous_upper: [-i32::MAX; 3],
         };
-        for step in 0..steps.min(MAX_RAY_STEPS) {
-            let slab = if forward {
-                major_lower + step
-            } else {
-                major_upper - step
+        for step in 0..passage.steps().min(MAX_RAY_STEPS) {
+            let slab = match passage.is_forward() {
+                true => passage.lower + step,
+                false => passage.upper - step,
             };
-            let side_low = slab as f32 - slack[major] - origin[major];
-            let side_high = (slab + 1 + reach) as f32 + slack[major] - origin[major];
-            let (enter_side, leave_side) = if forward {
-                (side_low, side_high)
-            } else {
-                (side_high, side_low)
-            };
-            let (t_0, t_1) = if fastest == 0.0 {
-                (t_begin, t_begin)
-            } else {
-                (
-                    (enter_side * inverse[major]).max(t_begin),
-                    (leave_side * inverse[major]).min(t_end),
-                )
-            };
+            let [t_0, t_1] = passage.way_through(slab);
             if t_0 > visitor.search_limit() || visitor.drops_level() {
                 break;
             }
             if t_0 > t_1 {
                 continue;
             }
-            visit.previous_lower = visit.lower;
-            visit.previous_upper = visit.upper;
-            for axis in 0..3 {
-                let shift = if axis == 0 { detail } else { 0 };
-                if axis == major {
-                    visit.lower[axis] = slab << shift;
-                    visit.upper[axis] = (slab << shift) + (1 << shift) - 1;
-                } else {
-                    let p_0 = origin[axis] + direction[axis] * t_0;
-                    let p_1 = origin[axis] + direction[axis] * t_1;
-                    let factor = (1u32 << shift) as f32;
-                    visit.lower[axis] = cell_below((p_0.min(p_1) - slack[axis]) * factor) - (reach << shift);
-                    visit.upper[axis] = cell_below((p_0.max(p_1) + slack[axis]) * factor);
-                }
-            }
+            (visit.previous_lower, visit.previous_upper) = (visit.lower, visit.upper);
+            [visit.lower, visit.upper] = passage.cells_through(slab, [t_0, t_1]);
             visitor.visit_slab(level, &visit);
         }
         if !visitor.walks_again() {
