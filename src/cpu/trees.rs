@@ -73,15 +73,8 @@ impl Trees {
             arrange(&mut items, [low, high]);
             let first = blocks.len() as u32;
             blocks.extend(map(items.len().div_ceil(LANES) as u32, |leaf| {
-                let mut block = EMPTY;
-                for (lane, (_, entry)) in items[leaf as usize * LANES..].iter().take(LANES).enumerate() {
-                    let Record { low, high, .. } = record(*entry);
-                    for axis in 0..3 {
-                        block[0][axis][lane] = unordered(low[axis]);
-                        block[1][axis][lane] = unordered(high[axis]);
-                    }
-                }
-                block
+                let items = items[leaf as usize * LANES..].iter().take(LANES);
+                block_of(items.map(|&(_, entry)| record(entry)))
             }));
             names.extend(items.iter().map(|&(_, entry)| record(entry).object));
             names.resize(blocks.len() * LANES, NONE);
@@ -193,6 +186,17 @@ impl Trees {
             }
         }
     }
+}
+
+fn block_of<'r>(records: impl Iterator<Item = &'r Record>) -> Block {
+    let mut block = EMPTY;
+    for (lane, Record { low, high, .. }) in records.enumerate() {
+        for axis in 0..3 {
+            block[0][axis][lane] = unordered(low[axis]);
+            block[1][axis][lane] = unordered(high[axis]);
+        }
+    }
+    block
 }
 
 fn parent(children: &[Block]) -> Block {

@@ -197,10 +197,12 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
     Ok(queries_of(descriptor, &HostScene::of(scene)?))
 }
 
+/// An object as compared, with its index and world.
+type Compared = (u32, Aabb, u32);
+
 pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Vec<Found> {
-    let axes = descriptor.dimensions.count() as usize;
     let (all, worlds) = scene.all_objects();
-    let objects: Vec<_> = (0..)
+    let objects: Vec<Compared> = (0..)
         .zip(&all)
         .map(|(index, object)| {
             let world = worlds.get(index as usize).copied().unwrap_or(0);
@@ -208,39 +210,51 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
         })
         .filter(|(_, object, world)| !object.is_ignored(Dimensions::Three) && *world < descriptor.worlds)
         .collect();
-    let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
-    let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
-    let asked_for = match scene.query_input.self_query() {
-        Some(self_query) => self_query,
+    match scene.query_input.self_query() {
+        Some(asked_for) => self_query_of(descriptor, scene, asked_for, &objects, all.len()),
         None => {
-            let answer = |query: &Query| {
-                let bounds = as_compared(
-                    &BroadPhaseDescriptor {
-                        margin: 0.0,
-                        ..*descriptor
-                    },
-                    &query.bounds,
-                );
-                let mut found = Found::default();
-                let has_radius = query.radius >= 0.0;
-                if bounds.is_ignored(Dimensions::Three) || !has_radius || query.world >= descriptor.worlds {
-                    return found;
-                }
-                for (index, object, world) in &objects {
-                    if *world == query.world && is_admitted(object, &bounds) {
-                        let gap = |axis: usize| {
-                            let after = f64::from(object.min[axis]) - f64::from(bounds.max[axis]);
-                            let before = f64::from(bounds.min[axis]) - f64::from(object.max[axis]);
-                            after.max(before).max(0.0)
-                        };
-                        found.add(*index, norm(&gap), query.radius);
-                    }
-                }
-                found
-            };
-            return scene.queries.iter().map(answer).collect();
+            let answer = |query: &Query| query_of(descriptor, query, &objects);
+            scene.queries.iter().map(answer).collect()
         }
+    }
+}
+
+fn query_of(descriptor: &BroadPhaseDescriptor<'_>, query: &Query, objects: &[Compared]) -> Found {
+    let exact = BroadPhaseDescriptor {
+        margin: 0.0,
+        ..*descriptor
     };
+    let bounds = as_compared(&exact, &query.bounds);
+    let mut found = Found::default();
+    let has_radius = query.radius >= 0.0;
+    if bounds.is_ignored(Dimensions::Three) || !has_radius || query.world >= descriptor.worlds {
+        return found;
+    }
+    for (index, object, world) in objects {
+        if *world == query.world && (!descriptor.filters || is_admitted(object, &bounds)) {
+            let gap = |axis: usize| {
+                let after = f64::from(object.min[axis]) - f64::from(bounds.max[axis]);
+                let before = f64::from(bounds.min[axis]) - f64::from(object.max[axis]);
+                after.max(before).max(0.0)
+            };
+            found.add(*index, norm(descriptor, gap), query.radius);
+        }
+    }
+    found
+}
+
+fn norm(descriptor: &BroadPhaseDescriptor<'_>, gap: impl Fn(usize) -> f64) -> f64 {
+    let axes = 0..descriptor.dimensions.count() as usize;
+    axes.map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt()
+}
+
+fn self_query_of(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &HostScene<'_>,
+    asked_for: SelfQuery,
+    objects: &[Compared],
+    count: usize,
+) -> Vec<Found> {
     let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
         0.0 => f64::from(object.min[axis]),
         // `rem_euclid` may round up to the period.
@@ -250,26 +264,27 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
         },
     };
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-    let (half, self_query): (bool, Vec<_>) = match asked_for {
-        SelfQuery::Within { half, .. } => (
-            half,
-            objects.iter().filter(|(_, object, _)| is_finite(object)).collect(),
-        ),
-        SelfQuery::Overlaps { half } => (half, objects.iter().collect()),
+    let (half, is_near) = match asked_for {
+        SelfQuery::Within { half, .. } => (half, true),
+        SelfQuery::Overlaps { half } => (half, false),
     };
-    let mut answers = vec![Found::default(); all.len()];
+    let takes_part = |(_, object, _): &&Compared| !is_near || is_finite(object);
+    let parts: Vec<_> = objects.iter().filter(takes_part).collect();
+    let mut answers = vec![Found::default(); count];
     let excluded = excluded(scene);
-    for &(querier, by, own_world) in &self_query {
-        for &(index, object, world) in &self_query {
+    for &(querier, by, own_world) in &parts {
+        for &(index, object, world) in &parts {
             let is_wanted = if half { index > querier } else { index != querier };
             let are_static = (*index.max(querier) as usize) < scene.static_objects.len();
-            if !is_wanted || are_static || world != own_world || !is_admitted(object, by) {
+            let is_admitted = !descriptor.filters || is_admitted(object, by);
+            if !is_wanted || are_static || world != own_world || !is_admitted {
                 continue;
             }
             let found = &mut answers[*querier as usize];
             match asked_for {
                 SelfQuery::Overlaps { .. } => {
                     let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
+                    let axes = descriptor.dimensions.count() as usize;
                     if (0..axes).all(meets) && !excluded.contains(&Pair::new(*querier, *index)) {
                         found.surely.push((*index, 0.0));
                     }
@@ -282,7 +297,7 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
                             period => apart.min(f64::from(period) - apart),
                         }
                     };
-                    found.add(*index, norm(&gap), radius);
+                    found.add(*index, norm(descriptor, gap), radius);
                 }
             }
         }

@@ -120,6 +120,25 @@ fn part_of(params: &PairBlocks, row: u32) -> impl Fn(u32) -> Range<u32> {
     }
 }
 
+fn test_entries(table: &CellTable<'_>, own: &Record, entries: Range<u32>, visit: &mut impl FnMut(Test<'_>)) {
+    for (cluster, members) in table.clustered(entries) {
+        let mut members = &table.records[members.start as usize..members.end as usize];
+        if let Some(cluster) = cluster.filter(|_| members.len() > 1) {
+            let is_met = meets(own, cluster);
+            let (passed_over, tested) = members.split_at(if is_met { 0 } else { members.len() });
+            members = tested;
+            visit(Test::OfCluster { passed_over });
+        }
+        for other in members {
+            visit(Test::Of {
+                own: own.object,
+                other: other.object,
+                is_pair: overlaps(own, other),
+            });
+        }
+    }
+}
+
 /// Walks the entry's own level and coarser ones, as in Schornbaum's hierarchical hash grids. `reach` is 0 in the
 /// adaptive scheme.
 fn walk_single_cell(
@@ -131,24 +150,7 @@ fn walk_single_cell(
 ) {
     let table = input.table;
     let own = &table.records[index as usize];
-    let mut test_part = |entries: Range<u32>| {
-        for (cluster, members) in table.clustered(entries) {
-            let mut members = &table.records[members.start as usize..members.end as usize];
-            if let Some(cluster) = cluster.filter(|_| members.len() > 1) {
-                let is_met = meets(own, cluster);
-                let (passed_over, tested) = members.split_at(if is_met { 0 } else { members.len() });
-                members = tested;
-                visit(Test::OfCluster { passed_over });
-            }
-            for other in members {
-                visit(Test::Of {
-                    own: own.object,
-                    other: other.object,
-                    is_pair: overlaps(own, other),
-                });
-            }
-        }
-    };
+    let mut test_part = |entries| test_entries(&table, own, entries, visit);
     let mut test = |[entries, wrapped]: [Range<u32>; 2]| {
         let unwrapped = entries.len() as u32;
         let part = part_of(unwrapped + wrapped.len() as u32);

@@ -32,50 +32,12 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
         if count == 0 {
             continue;
         }
-        let lower = |axis: usize| BIAS.wrapping_sub(words[1 + axis]) as i32;
-        let upper = |axis: usize| words[4 + axis].wrapping_sub(BIAS) as i32;
         let mut level = Level {
-            count,
             next,
-            lower_x: lower(0),
-            lower_y: lower(1),
-            lower_z: lower(2),
-            upper_x: upper(0),
-            upper_y: upper(1),
-            upper_z: upper(2),
-            ..Level::default()
+            inverse: level_inverse(grid.base_inverse, index),
+            ..level_of(words)
         };
-        level.inverse = level_inverse(grid.base_inverse, index);
-        let allowed = if uniform {
-            params.table_capacity
-        } else {
-            TABLE_CELLS_PER_OBJECT
-                .wrapping_mul(count)
-                .wrapping_add(TABLE_CELLS_PER_LEVEL)
-        };
-        let cells = |lower: i32, upper: i32| (upper.wrapping_sub(lower) as u32).wrapping_add(1);
-        let cells_y = cells(level.lower_y, level.upper_y);
-        let cells_z = cells(level.lower_z, level.upper_z);
-        let dense = (0..=params.x_detail()).find_map(|shift| {
-            let cells_x = cells(level.lower_x >> shift, level.upper_x >> shift);
-            let size = cells_x.saturating_mul(cells_y).saturating_mul(cells_z);
-            (size.saturating_mul(params.world_count) <= allowed).then_some((shift, cells_x, size))
-        });
-        if let Some((shift, cells_x, size)) = dense {
-            level.table_size = size * params.world_count;
-            level.x_shift = shift;
-            level.table_mask = DENSE;
-            level.stride_y = cells_x;
-            level.stride_z = cells_x.wrapping_mul(cells_y);
-            level.stride_world = size;
-        } else {
-            level.table_size = 1 << (31 - allowed.max(1).leading_zeros());
-            level.x_shift = params.x_detail();
-            level.table_mask = level.table_size - 1;
-            level.stride_y = HASH_Y;
-            level.stride_z = HASH_Z;
-            level.stride_world = HASH_WORLD;
-        }
+        set_cells(params, &mut level);
         level.table_base = table_base;
         table_base = table_base.wrapping_add(level.table_size);
         occupied += 1;
@@ -106,6 +68,53 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     counters[word::LEVELS] += occupied;
     counters[word::TABLE_CELLS] += table_base;
     grid
+}
+
+fn level_of(words: &[u32]) -> Level {
+    let lower = |axis: usize| BIAS.wrapping_sub(words[1 + axis]) as i32;
+    let upper = |axis: usize| words[4 + axis].wrapping_sub(BIAS) as i32;
+    Level {
+        count: words[0],
+        lower_x: lower(0),
+        lower_y: lower(1),
+        lower_z: lower(2),
+        upper_x: upper(0),
+        upper_y: upper(1),
+        upper_z: upper(2),
+        ..Level::default()
+    }
+}
+
+fn set_cells(params: &Params, level: &mut Level) {
+    let allowed = match params.scheme {
+        SCHEME_UNIFORM => params.table_capacity,
+        _ => TABLE_CELLS_PER_OBJECT
+            .wrapping_mul(level.count)
+            .wrapping_add(TABLE_CELLS_PER_LEVEL),
+    };
+    let cells = |lower: i32, upper: i32| (upper.wrapping_sub(lower) as u32).wrapping_add(1);
+    let cells_y = cells(level.lower_y, level.upper_y);
+    let cells_z = cells(level.lower_z, level.upper_z);
+    let dense = (0..=params.x_detail()).find_map(|shift| {
+        let cells_x = cells(level.lower_x >> shift, level.upper_x >> shift);
+        let size = cells_x.saturating_mul(cells_y).saturating_mul(cells_z);
+        (size.saturating_mul(params.world_count) <= allowed).then_some((shift, cells_x, size))
+    });
+    if let Some((shift, cells_x, size)) = dense {
+        level.table_size = size * params.world_count;
+        level.x_shift = shift;
+        level.table_mask = DENSE;
+        level.stride_y = cells_x;
+        level.stride_z = cells_x.wrapping_mul(cells_y);
+        level.stride_world = size;
+    } else {
+        level.table_size = 1 << (31 - allowed.max(1).leading_zeros());
+        level.x_shift = params.x_detail();
+        level.table_mask = level.table_size - 1;
+        level.stride_y = HASH_Y;
+        level.stride_z = HASH_Z;
+        level.stride_world = HASH_WORLD;
+    }
 }
 
 /// Returns true if `pair_count_crowded` counts the pairs. Reference of `keeps_bits` in `shaders/pairs/pair_emit_cached.wgsl`.
