@@ -328,17 +328,51 @@ impl TablePlan {
 
     /// `is_crowded`: the variant that counts pairs, `None` if the device chooses.
     pub fn record(&self, recorder: &mut Recorder<'_>, blocks: &TableUniforms, is_crowded: Option<bool>) {
+        self.record_objects(recorder, blocks);
+        self.record_levels(recorder);
+        self.record_entries(recorder, blocks);
+        let sort = Sort {
+            strategy: self.sort,
+            ping_pong: PING_PONG,
+            grid: buffer::GRID,
+            counts_first: blocks.counts_first,
+        };
+        recorder.stage(label!(self, "sort"), |stage| {
+            sort.record(stage, &blocks.digits, PING_PONG.unsorted());
+        });
         let params = &self.params;
-        let objects = params.object_count;
-        // The sort of CPUs, where each workgroup is costly.
-        let is_serial = self.sort == SortStrategy::SerialTiles;
+        let sorted = self.sorted().binds();
+        recorder.stage(label!(self, "gather"), |stage| {
+            stage.run(&GATHER, params.object_count.max(params.entry_capacity + 1), &sorted);
+        });
+        let is_sparse = !self.is_serial() && is_crowded == Some(false);
+        if params.has_clusters != 0 && !is_sparse {
+            let blocks = (params.object_count + params.large_table_capacity).div_ceil(WORKGROUP);
+            // Few workgroups outside of crowded scenes, where they start for nothing.
+            let groups = match is_crowded {
+                Some(true) => blocks,
+                _ if self.is_serial() => blocks.div_ceil(SERIAL_BLOCKS),
+                _ => blocks.div_ceil(SPARSE_BLOCKS),
+            };
+            recorder.stage(label!(self, "clusters"), |stage| {
+                stage.run_groups(&CLUSTERS, groups.max(1), &sorted);
+            });
+        }
+    }
+
+    /// True with the sort of CPUs, where each workgroup is costly.
+    fn is_serial(&self) -> bool {
+        self.sort == SortStrategy::SerialTiles
+    }
+
+    fn record_objects(&self, recorder: &mut Recorder<'_>, blocks: &TableUniforms) {
+        let params = &self.params;
         if params.is_hierarchical() {
             recorder.clear(buffer::SAMPLE_STATISTICS);
             recorder.clear(buffer::DENSITY_BUCKETS);
         }
         recorder.clear(buffer::LEVEL_STATISTICS);
-        let has_large_table = params.large_table_capacity > 0;
-        if has_large_table {
+        if params.large_table_capacity > 0 {
             recorder.clear_words(buffer::LARGE_TABLE_SUMS, 0, LARGE_TABLE_TOTALS.into());
         }
         sort::clear_counts(recorder, &blocks.digits);
@@ -351,33 +385,43 @@ impl TablePlan {
             let layout = blocks.layout.map(|block| SOURCE_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };
             let binds: Vec<_> = all.into_iter().chain(layout).collect();
-            recorder.stage(label!(self, "prepare"), |stage| stage.run(pass, objects, &binds));
+            recorder.stage(label!(self, "prepare"), |stage| {
+                stage.run(pass, params.object_count, &binds);
+            });
         }
+    }
+
+    fn record_levels(&self, recorder: &mut Recorder<'_>) {
+        let params = &self.params;
         if params.is_hierarchical() {
             recorder.stage(label!(self, "statistics"), |stage| {
-                let lanes = if is_serial { 1 } else { LANES_PER_SAMPLE };
+                let lanes = if self.is_serial() { 1 } else { LANES_PER_SAMPLE };
                 stage.run(&SAMPLE_STATISTICS, lanes * params.sample_count, &[]);
             });
         }
         recorder.stage(label!(self, "levels"), |stage| {
-            let groups = match is_serial {
-                true => objects.div_ceil(LEVEL_TILE),
-                false => objects.div_ceil(WORKGROUP).min(LEVEL_GROUPS),
+            let groups = match self.is_serial() {
+                true => params.object_count.div_ceil(LEVEL_TILE),
+                false => params.object_count.div_ceil(WORKGROUP).min(LEVEL_GROUPS),
             };
             stage.run_groups(&LEVEL_STATISTICS, groups.max(1), &[]);
             if params.is_uniform() {
                 stage.run_groups(&LAYOUT, 1, &[NEXT_GRID.is(buffer::GRID)]);
             }
         });
-        let unsorted = PING_PONG.unsorted();
-        let [keys, values] = unsorted.binds();
+    }
+
+    fn record_entries(&self, recorder: &mut Recorder<'_>, blocks: &TableUniforms) {
+        let params = &self.params;
+        let has_large_table = params.large_table_capacity > 0;
+        let [keys, values] = PING_PONG.unsorted().binds();
         let tiles = params.large_table_tiles();
         let [sort_block, counts] = sort::counting(blocks.before_first);
         recorder.stage(label!(self, "entries"), |stage| {
             if params.is_uniform() {
-                stage.run(&ENTRY_COUNT, objects, &[]);
+                stage.run(&ENTRY_COUNT, params.object_count, &[]);
                 blocks.entries.record(stage);
-                stage.run(&ENTRY_EMIT, objects, &[keys, values]);
+                stage.run(&ENTRY_EMIT, params.object_count, &[keys, values]);
             } else {
                 let grid = if has_large_table { buffer::LEVELS } else { buffer::GRID };
                 stage.run_groups(&KEYS, tiles.max(1), &[NEXT_GRID.is(grid), keys, sort_block, counts]);
@@ -388,32 +432,6 @@ impl TablePlan {
                 let grids = [buffer::GRID.is(buffer::LEVELS), NEXT_GRID.is(buffer::GRID)];
                 let binds = [grids[0], grids[1], keys, values, sort_block, counts];
                 stage.run_groups(&LARGE_TABLE_EMIT, tiles, &binds);
-            });
-        }
-        let sort = Sort {
-            strategy: self.sort,
-            ping_pong: PING_PONG,
-            grid: buffer::GRID,
-            counts_first: blocks.counts_first,
-        };
-        recorder.stage(label!(self, "sort"), |stage| {
-            sort.record(stage, &blocks.digits, unsorted);
-        });
-        let sorted = self.sorted();
-        recorder.stage(label!(self, "gather"), |stage| {
-            stage.run(&GATHER, objects.max(params.entry_capacity + 1), &sorted.binds());
-        });
-        let is_sparse = !is_serial && is_crowded == Some(false);
-        if params.has_clusters != 0 && !is_sparse {
-            let blocks = (objects + params.large_table_capacity).div_ceil(WORKGROUP);
-            // Few workgroups outside of crowded scenes, where they start for nothing.
-            let groups = match is_crowded {
-                Some(true) => blocks,
-                _ if is_serial => blocks.div_ceil(SERIAL_BLOCKS),
-                _ => blocks.div_ceil(SPARSE_BLOCKS),
-            };
-            recorder.stage(label!(self, "clusters"), |stage| {
-                stage.run_groups(&CLUSTERS, groups.max(1), &sorted.binds());
             });
         }
     }
