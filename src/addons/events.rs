@@ -328,39 +328,8 @@ impl PairEvents {
             Input::whole(PREVIOUS_TABLE, previous_table),
         ];
         let mut blocks = Blocks::new(device);
-        let mut copied = Vec::new();
-        let alignment = device.limits().min_storage_buffer_offset_alignment;
-        for (id, source_id, source) in [
-            (
-                buffer::STATIC_GENERATIONS,
-                buffer::SOURCE_STATIC_GENERATIONS,
-                names.static_generations,
-            ),
-            (buffer::GENERATIONS, buffer::SOURCE_GENERATIONS, names.generations),
-        ] {
-            let Placement { offset, bytes, layout } = source.placement(alignment);
-            if let Some(layout) = layout {
-                let copying = Copying::of_words(layout, source.count() as u32);
-                copied.push(Copied::new(&mut blocks, copying, [source_id, source_id, id]));
-            }
-            let buffer = match source {
-                Source::Device { buffer, count: 1.., .. } => buffer,
-                Source::Device { .. } => own(id),
-                Source::Host(words) => {
-                    let own = own(id);
-                    self.own
-                        .uploads
-                        .upload(device, encoder, &self.own.label, bytemuck::cast_slice(words), own);
-                    own
-                }
-            };
-            inputs.push(Input {
-                variable: if layout.is_some() { source_id } else { id }.into(),
-                buffer: buffer.clone(),
-                offset,
-                bytes: bytes.max(4),
-            });
-        }
+        let (generations, copied) = self.generations(device, encoder, &mut blocks, names);
+        inputs.extend(generations);
         let (capacity, previous_capacity) = (recorded.capacity, recorded.previous_capacity);
         let params = blocks.push(&EventParams {
             pair_capacity: capacity,
@@ -409,6 +378,50 @@ impl PairEvents {
         recorder.stage("event_insert", |stage| {
             stage.run_indirect(&EVENT_INSERT, groups, &event);
         });
+    }
+
+    /// Uploads generations from the host. Returns those to copy to a packed buffer too.
+    fn generations(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        blocks: &mut Blocks,
+        names: ObjectNames<'_>,
+    ) -> (Vec<Input>, Vec<Copied>) {
+        let (mut inputs, mut copied) = (Vec::new(), Vec::new());
+        let alignment = device.limits().min_storage_buffer_offset_alignment;
+        for (id, source_id, source) in [
+            (
+                buffer::STATIC_GENERATIONS,
+                buffer::SOURCE_STATIC_GENERATIONS,
+                names.static_generations,
+            ),
+            (buffer::GENERATIONS, buffer::SOURCE_GENERATIONS, names.generations),
+        ] {
+            let Placement { offset, bytes, layout } = source.placement(alignment);
+            if let Some(layout) = layout {
+                let copying = Copying::of_words(layout, source.count() as u32);
+                copied.push(Copied::new(blocks, copying, [source_id, source_id, id]));
+            }
+            let buffer = match source {
+                Source::Device { buffer, count: 1.., .. } => buffer,
+                Source::Device { .. } => self.own.buffers.get(id),
+                Source::Host(words) => {
+                    let own = self.own.buffers.get(id);
+                    self.own
+                        .uploads
+                        .upload(device, encoder, &self.own.label, bytemuck::cast_slice(words), own);
+                    own
+                }
+            };
+            inputs.push(Input {
+                variable: if layout.is_some() { source_id } else { id }.into(),
+                buffer: buffer.clone(),
+                offset,
+                bytes: bytes.max(4),
+            });
+        }
+        (inputs, copied)
     }
 
     /// Forgets the previous step: all pairs of the next step begin.
@@ -515,10 +528,9 @@ impl PairEvents {
         let reading = reading::copy_out(&self.readings, device, encoder, &copies);
         let heeded = self.own.check_errors(scopes, &context);
         heeded.inspect_err(|_| self.last = None)?;
-        let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
         let changes = Arc::clone(&self.changes);
         let arrives = move |reading: &Reading| {
-            if let Ok(counters) = read_counters(reading) {
+            if let Ok(counters) = read_counters(reading, counters) {
                 for (late, word) in changes.iter().zip([word::BEGUN, word::ENDED]) {
                     let before = late.load(Ordering::Relaxed);
                     // Falls by at most a sixteenth per result, since bursts tend to return.
@@ -527,21 +539,7 @@ impl PairEvents {
                 }
             }
         };
-        let decode = move |reading: &Reading| {
-            let counters = read_counters(reading)?;
-            let counted = |word| counters.get(word).copied().ok_or(ReadBackError::DeviceLost);
-            let [began, ends] = [counted(word::BEGUN)?, counted(word::ENDED)?];
-            let begun: Vec<_> = reading.rows(buffer::BEGUN.name, began.into())?;
-            let ended: Vec<_> = reading.rows(buffer::ENDED.name, ends.into())?;
-            let unread = u64::from(began) + u64::from(ends) - (begun.len() + ended.len()) as u64;
-            Ok(Events {
-                persisting: Vec::new(),
-                begun,
-                ended,
-                status: Status::from_bits(counted(word::STATUS)?),
-                unread: u32::try_from(unread).unwrap_or(u32::MAX),
-            })
-        };
+        let decode = move |reading: &Reading| read_changes(reading, counters);
         let pool = Arc::downgrade(self.readings.pool());
         Ok(Readback::new(
             &context, pool, encoder, reading, written, arrives, decode,
@@ -597,6 +595,26 @@ impl PairEvents {
         reading.recycle(self.readings.pool());
         read
     }
+}
+
+fn read_counters(reading: &Reading, counters: BufferId) -> Result<Vec<u32>, ReadBackError> {
+    reading.rows(counters.name, word::COUNT as u64)
+}
+
+fn read_changes(reading: &Reading, counters: BufferId) -> Result<Events, ReadBackError> {
+    let counters = read_counters(reading, counters)?;
+    let counted = |word| counters.get(word).copied().ok_or(ReadBackError::DeviceLost);
+    let [began, ends] = [counted(word::BEGUN)?, counted(word::ENDED)?];
+    let begun: Vec<_> = reading.rows(buffer::BEGUN.name, began.into())?;
+    let ended: Vec<_> = reading.rows(buffer::ENDED.name, ends.into())?;
+    let unread = u64::from(began) + u64::from(ends) - (begun.len() + ended.len()) as u64;
+    Ok(Events {
+        persisting: Vec::new(),
+        begun,
+        ended,
+        status: Status::from_bits(counted(word::STATUS)?),
+        unread: u32::try_from(unread).unwrap_or(u32::MAX),
+    })
 }
 
 fn sizes(recorded: RowBuffers, generations: [u64; 2]) -> Sizes {
