@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::bindings::Bindings;
-use super::buffers::Buffers;
+use super::buffers::{BufferId, Buffers, Sizes};
 use super::device_context::DeviceContext;
 use super::group::Group;
 use super::pipelines::Pipelines;
@@ -105,6 +105,12 @@ impl Session {
             self.context.mark_lost();
         }
         Err(refusal)
+    }
+
+    /// Fits `buffers`, and drops bind groups of the replaced ones.
+    pub fn fit(&mut self, buffers: &mut Buffers, sizes: Sizes, caller_owned: &[BufferId]) {
+        let outgrown = buffers.fit(self.context.device(), sizes, caller_owned);
+        self.bindings.forget(&outgrown);
     }
 
     /// Records the upload of uniform blocks.

@@ -228,7 +228,6 @@ impl QueryEngine {
     ) -> Result<(), StepError> {
         let last = self.last.as_mut().ok_or(StepError::NoStep)?;
         last.counts.check()?;
-        let context = Arc::clone(&session.context);
         let view = Arc::clone(&last.view);
         let plan = last.plan.page(basis, &view.table, first);
         session.recording.reads([&last.counts]);
@@ -238,9 +237,7 @@ impl QueryEngine {
             queries::buffer::QUERIES,
             queries::buffer::SOURCE_QUERIES,
         ];
-        session
-            .bindings
-            .forget(&self.buffers.fit(context.device(), plan.sizes(), &kept));
+        session.fit(&mut self.buffers, plan.sizes(), &kept);
         let (uniforms, of_answers, tables) = plan.upload(session, encoder, &view);
         let buffers = vec![&self.buffers];
         let mut recorder = session.recorder(encoder, &uniforms, buffers, Vec::new(), &last.inputs, after_counts);
@@ -260,10 +257,7 @@ impl QueryEngine {
         plan: &AnswerPlan,
         of_table: &[Input],
     ) -> Vec<Input> {
-        let context = Arc::clone(&session.context);
-        let caller_owned = query_sources(input, plan);
-        let outgrown = self.buffers.fit(context.device(), plan.sizes(), &caller_owned);
-        session.bindings.forget(&outgrown);
+        session.fit(&mut self.buffers, plan.sizes(), &query_sources(input, plan));
         let mut placer = Placer::new(session, encoder, &self.buffers);
         placer.placed.extend_from_slice(of_table);
         placer.place_queries(input, plan);

@@ -175,11 +175,9 @@ impl GpuBroadPhase {
         let basis = self.growth.basis(&self.session.context, &self.descriptor);
         if let Some(before) = self.pairs.found.take_if(|found| found.counts.is_same(&counts)) {
             let found = before.page(&basis, &view.table, first.pairs, &self.session.recording);
-            let context = Arc::clone(&self.session.context);
-            let device = context.device();
-            let outgrown = self.pairs.buffers.fit(device, found.sizes(view.table.sort), &[]);
-            self.session.bindings.forget(&outgrown);
-            let mut blocks = Blocks::new(device);
+            let sizes = found.sizes(view.table.sort);
+            self.session.fit(&mut self.pairs.buffers, sizes, &[]);
+            let mut blocks = Blocks::new(self.session.context.device());
             let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
             let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
             let pair_params = blocks.push(&found.plan.params);
@@ -233,18 +231,13 @@ impl GpuBroadPhase {
             queries,
             ..
         } = self;
-        let context = Arc::clone(&session.context);
-        let device = context.device();
         // Taken first, since `begin_step` drops buffers that have become too large.
         let held = table.buffers.existing(table::buffer::OBJECTS).cloned();
         for buffers in [&mut table.buffers, &mut pairs.buffers, &mut queries.buffers] {
             session.bindings.forget(&buffers.begin_step());
         }
-        let mut outgrown = table
-            .buffers
-            .fit(device, plan.table_sizes(), &caller_owned(plan, scene));
-        outgrown.extend(pairs.buffers.fit(device, plan.pair_sizes(), &[]));
-        session.bindings.forget(&outgrown);
+        session.fit(&mut table.buffers, plan.table_sizes(), &caller_owned(plan, scene));
+        session.fit(&mut pairs.buffers, plan.pair_sizes(), &[]);
         let Some(of_statics) = &plan.statics else {
             session.bindings.forget(&statics.buffers.all());
             statics.clear();
@@ -267,7 +260,7 @@ impl GpuBroadPhase {
             _ => {
                 session.bindings.forget(&statics.buffers.all());
                 statics.buffers.drop_oversized(plan.static_sizes());
-                drop(statics.buffers.fit(device, plan.static_sizes(), &[]));
+                session.fit(&mut statics.buffers, plan.static_sizes(), &[]);
                 true
             }
         }
