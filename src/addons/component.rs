@@ -29,6 +29,8 @@ pub(crate) struct Component {
     passes: Vec<&'static Pass>,
     pub bindings: Bindings,
     pub buffers: Buffers,
+    /// Uniform blocks of the last call.
+    blocks: Buffers,
     pub uploads: Staging,
     context: OnceLock<Arc<DeviceContext>>,
     errors: DeviceErrors,
@@ -55,6 +57,7 @@ impl Component {
             passes,
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
+            blocks: Buffers::new(label),
             uploads: Staging::uploads(),
             context: OnceLock::new(),
             errors: DeviceErrors::default(),
@@ -77,7 +80,7 @@ impl Component {
 
     pub fn write(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, blocks: Blocks) -> Uniforms {
         self.uploads.begin();
-        blocks.finish(device, encoder, &self.uploads, &mut self.buffers, &mut self.bindings)
+        blocks.finish(device, encoder, &self.uploads, &mut self.blocks, &mut self.bindings)
     }
 
     pub fn recorder<'r>(
@@ -129,6 +132,7 @@ impl Component {
     /// Drops all buffers. After an error, any of them may be invalid.
     pub fn clear(&mut self) {
         self.buffers.clear();
+        self.blocks.clear();
         self.bindings.clear();
         self.uploads.clear();
     }

@@ -207,9 +207,8 @@ pub struct OutputOptions {
     pub headroom: f32,
     /// Maximum bytes of a step's buffers, or `None` for no limit. Default: `None`.
     ///
-    /// A step that needs more is refused with [`InputError::MemoryLimit`](crate::InputError::MemoryLimit). Grown
-    /// outputs count: with [`Growth::Fixed`] they stay in their [`capacities`](Self::capacities), and
-    /// [`BroadPhase`](crate::BroadPhase) reads longer results in pages.
+    /// A step or page that needs more is refused with [`InputError::MemoryLimit`](crate::InputError::MemoryLimit).
+    /// Grown outputs count: with [`Growth::Fixed`] they stay in their [`capacities`](Self::capacities).
     ///
     /// Not included: buffers that only earlier steps needed (dropped after eight steps), uniform blocks, staging
     /// memory, and the [CPU engine](crate::cpu).

@@ -217,19 +217,23 @@ impl QueryEngine {
         Ok(())
     }
 
-    /// Records another page of the last results. `after_counts`: true directly after counting.
+    /// Plans another page of the last results. `beside`: bytes of the other buffers.
+    pub fn plan_page(&self, basis: &Basis<'_>, first: Page, beside: u64) -> Result<AnswerPlan, StepError> {
+        let last = self.last.as_ref().ok_or(StepError::NoStep)?;
+        last.counts.check()?;
+        Ok(last.plan.page(basis, &last.view.table, first, beside)?)
+    }
+
+    /// Records a planned page. `after_counts`: true directly after counting.
     pub fn record_page(
         &mut self,
         session: &mut Session,
         encoder: &mut wgpu::CommandEncoder,
-        basis: &Basis<'_>,
-        first: Page,
+        plan: AnswerPlan,
         after_counts: bool,
     ) -> Result<(), StepError> {
         let last = self.last.as_mut().ok_or(StepError::NoStep)?;
-        last.counts.check()?;
         let view = Arc::clone(&last.view);
-        let plan = last.plan.page(basis, &view.table, first);
         session.recording.reads([&last.counts]);
         let kept = [
             rays::buffer::RAYS,

@@ -113,7 +113,7 @@ impl StepPlan {
             plan.pair_sizes(),
             plan.answers.sizes(),
         ];
-        check(basis, &sizes.concat())?;
+        check(basis, &sizes.concat(), 0)?;
         Ok(plan)
     }
 
@@ -186,14 +186,17 @@ impl AnswerPlan {
     /// Plan of rays and queries to an earlier step's table.
     pub fn of_query(basis: &Basis<'_>, table: &TablePlan, sizes: &QuerySizes) -> Result<Self, InputError> {
         let plan = Self::new(basis, table, sizes)?;
-        check(basis, &plan.sizes())?;
+        check(basis, &plan.sizes(), 0)?;
         Ok(plan)
     }
 
-    pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: Page) -> Self {
+    /// Plan of a page. `beside`: bytes of the other buffers.
+    pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: Page, beside: u64) -> Result<Self, InputError> {
         let rays = self.rays.map(|rays| rays.page(basis, [first.hits, first.ray_cells]));
         let queries = self.queries.map(|queries| queries.page(basis, first.results));
-        Self::of(basis, table, rays, queries)
+        let plan = Self::of(basis, table, rays, queries);
+        check(basis, &plan.sizes(), beside)?;
+        Ok(plan)
     }
 
     pub fn sizes(&self) -> Sizes {
@@ -252,7 +255,12 @@ fn bindable(mut sizes: Sizes) -> Sizes {
     sizes
 }
 
-fn check(basis: &Basis<'_>, sizes: &[(BufferId, u64)]) -> Result<(), InputError> {
+/// Bytes of buffers of `sizes`.
+pub(crate) fn bytes(sizes: &[(BufferId, u64)]) -> u64 {
+    sizes.iter().map(|&(_, bytes)| rounded(bytes)).sum()
+}
+
+fn check(basis: &Basis<'_>, sizes: &[(BufferId, u64)], beside: u64) -> Result<(), InputError> {
     if let Some(&(id, needed)) = sizes.iter().find(|&&(_, bytes)| bytes > basis.binding_limit) {
         return Err(InputError::BufferTooLarge {
             what: id.name,
@@ -260,7 +268,7 @@ fn check(basis: &Basis<'_>, sizes: &[(BufferId, u64)]) -> Result<(), InputError>
             limit: basis.binding_limit,
         });
     }
-    let needed = sizes.iter().map(|&(_, bytes)| rounded(bytes)).sum();
+    let needed = beside + bytes(sizes);
     match basis.descriptor.outputs.max_bytes {
         Some(limit) if needed > limit => Err(InputError::MemoryLimit { needed, limit }),
         _ => Ok(()),

@@ -141,8 +141,8 @@ impl QuerySet {
     pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
             let basis = this.growth.basis(&this.session.context, &this.descriptor);
-            this.queries
-                .record_page(&mut this.session, encoder, &basis, first, false)
+            let plan = this.queries.plan_page(&basis, first, 0)?;
+            this.queries.record_page(&mut this.session, encoder, plan, false)
         })?;
         self.output()
     }

@@ -6,7 +6,7 @@ use super::answers::{AnswerUniforms, Answers, table_ranges, write_tables};
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, check_own, check_queries};
 use super::pair_finder::{FoundPairs, FoundUniforms};
-use super::plan::{StepInput, StepPlan};
+use super::plan::{StepInput, StepPlan, bytes};
 use super::table::{Built, STEP_COUNTERS, TableView};
 use crate::api::counters::word;
 use crate::api::error::StepError;
@@ -170,11 +170,15 @@ impl GpuBroadPhase {
         after_counts: bool,
     ) -> Result<(), StepError> {
         let last = self.queries.last.as_ref().ok_or(StepError::NoStep)?;
-        last.counts.check()?;
         let (view, counts) = (Arc::clone(&last.view), last.counts.clone());
         let basis = self.growth.basis(&self.session.context, &self.descriptor);
-        if let Some(before) = self.pairs.found.take_if(|found| found.counts.is_same(&counts)) {
-            let found = before.page(&basis, &view.table, first.pairs, &self.session.recording);
+        let found = self.pairs.found.as_ref().filter(|found| found.counts.is_same(&counts));
+        let found = found.map(|found| found.page(&basis, &view.table, first.pairs, &self.session.recording));
+        let pairs = found.as_ref().map_or(0, |found| bytes(&found.sizes(view.table.sort)));
+        let tables = [&self.table.buffers, &self.statics.buffers].map(|own| own.memory().total());
+        let beside = pairs + tables.iter().sum::<u64>();
+        let answers = self.queries.plan_page(&basis, first, beside)?;
+        if let Some(found) = found {
             let sizes = found.sizes(view.table.sort);
             self.session.fit(&mut self.pairs.buffers, sizes, &[]);
             let mut blocks = Blocks::new(self.session.context.device());
@@ -187,9 +191,8 @@ impl GpuBroadPhase {
             self.record_pairs(encoder, &view, &found, &uniforms, (binds, &of_pairs), after_counts);
             self.pairs.found = Some(found);
         }
-        let basis = self.growth.basis(&self.session.context, &self.descriptor);
         self.queries
-            .record_page(&mut self.session, encoder, &basis, first, after_counts)
+            .record_page(&mut self.session, encoder, answers, after_counts)
     }
 
     /// Checks the input, and plans the step.
