@@ -212,9 +212,7 @@ export class Recording {
             if (status !== 0 && this.#made === made) {
                 const state = JSON.stringify([counters, wanted.map(({ capacity }) => capacity)]);
                 if (tries === MOST_TRIES || (state === before && (status & UNFINISHED) === 0)) {
-                    throw new OverflowError(
-                        `there is no room for all ${what}: a buffer holds no more, or maxBytes allows no more`,
-                    );
+                    throw new OverflowError(`there is no room for all ${what}: a buffer holds no more`);
                 }
                 before = state;
                 this.#repeat(this.#input);
