@@ -1,4 +1,3 @@
-use crate::common::pool::opened;
 use crate::common::steps::{SCHEMES, broad_phase, encoder, read, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
 use gpu_broad_phase::cpu;
@@ -7,7 +6,6 @@ use gpu_broad_phase::{
     BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, OutputOptions, Page, PairOrder, Queries,
     RayMode, Rays, Scene, Scheme, SortStrategy, Source, StepResult,
 };
-use pollster::block_on;
 
 fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
@@ -165,47 +163,6 @@ fn windows_and_prefixes_are_ascending_in_themselves() {
             }
             joined.sort_unstable();
             assert!(joined == expected, "{what}");
-        }
-    }
-}
-
-#[test]
-fn answers_in_parts_are_ascending_as_a_whole() {
-    let mut rng = Rng(79);
-    let objects = uniform(1200, &mut rng);
-    let asked: Vec<_> = objects.iter().step_by(3).copied().collect();
-    let scene = Scene {
-        objects: Source::Host(&objects),
-        queries: Queries::Boxes(Source::Host(&asked)),
-        ..Default::default()
-    };
-    for adapter in adapters() {
-        for scheme in SCHEMES {
-            let unlimited = descriptor(scheme);
-            let mut gpu = broad_phase(&adapter, &unlimited);
-            let expected = words(&scene_of(&adapter, &mut gpu, &scene));
-            let mut headless = opened(
-                &adapter,
-                &BroadPhaseDescriptor {
-                    outputs: OutputOptions {
-                        growth: Growth::Fixed,
-                        capacities: Capacities {
-                            pairs: Some(500),
-                            results: Some(200),
-                            ..Default::default()
-                        },
-                        ..unlimited.outputs
-                    },
-                    ..unlimited
-                },
-            );
-            let found = block_on(headless.step_scene(&scene)).unwrap();
-            let what = format!("{scheme:?} on {}", adapter.name);
-            assert!(
-                u64::from(found.counters.pairs_capacity) < found.counters.pairs_needed,
-                "{what}"
-            );
-            assert!(found.counters.is_complete() && words(&found) == expected, "{what}");
         }
     }
 }
