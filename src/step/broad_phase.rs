@@ -269,8 +269,8 @@ impl GpuBroadPhase {
     /// polls. Several steps may share an encoder; each sees its own input.
     ///
     /// Counters are also copied to the host. They arrive a frame or two later, during your submissions or
-    /// [`wgpu::Device::poll`]: [`counters`](Self::counters) then returns them, and with [`Growth::Grow`] the next step
-    /// has enough capacity.
+    /// [`wgpu::Device::poll`]: [`counters`](Self::counters) then returns them, and with
+    /// [`Growth::Grow`](crate::Growth::Grow) the next step has enough capacity.
     ///
     /// # Errors
     /// - [`StepError::Input`]: the input does not fit the device, or a buffer cannot be used, such as an output of the
@@ -353,8 +353,8 @@ impl GpuBroadPhase {
 
     /// Bytes of device memory by purpose.
     ///
-    /// A buffer shrinks after eight consecutive steps that need less than half of it. Output capacity stays for 64 to 127
-    /// such steps, since bursts tend to return, and never falls below 65,536 rows.
+    /// A buffer shrinks after eight consecutive steps that need less than half of it. Output capacity stays for 64 to
+    /// 127 such steps, since bursts tend to return, and never falls below 65,536 rows.
     ///
     /// Uniform blocks and staging memory of uploads and read-backs are not included. Staging memory is freed after
     /// eight steps without use, except for a few spare buffers per size.

@@ -8,7 +8,7 @@ use crate::reference::table::layout::keeps_bits;
 /// Words that no entry writes are 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCountOutput {
-    /// Number of pairs of each row, then 0. A row is an entry, or with [`PairParams::split_bits`] a part of its walk. The
+    /// Number of pairs of each row, then 0. A row is an entry, or with `PairParams::split_bits` a part of its walk. The
     /// shader writes them in the uniform scheme only.
     pub counts: Vec<u32>,
     /// In the other schemes, the place of each row's pairs within its tile, the sums of tiles, and the number of
@@ -18,7 +18,7 @@ pub struct PairCountOutput {
     /// order.
     pub cache: Vec<u32>,
     /// If the scene is crowded, one bit per candidate of a row, also of members of missed clusters, in up to
-    /// [`PairParams::bit_words`] words. Word `k` of row `i` is at `k * entry_rows + i`.
+    /// `PairParams::bit_words` words. Word `k` of row `i` is at `k * entry_rows + i`.
     pub bits: Vec<u32>,
     /// Number of candidates of each row. Not written by the shader.
     pub boxes: Vec<u32>,
