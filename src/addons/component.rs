@@ -80,6 +80,7 @@ impl Component {
 
     pub fn write(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, blocks: Blocks) -> Uniforms {
         self.uploads.begin();
+        self.bindings.forget(&self.blocks.begin_step());
         blocks.finish(device, encoder, &self.uploads, &mut self.blocks, &mut self.bindings)
     }
 

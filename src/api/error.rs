@@ -143,10 +143,10 @@ pub enum InputError {
         /// Bytes that the device can bind at most.
         limit: u64,
     },
-    /// The step's buffers exceed [`max_bytes`](crate::OutputOptions::max_bytes).
+    /// The buffers of a step, query or page exceed [`max_bytes`](crate::OutputOptions::max_bytes).
     #[error("the step needs {needed} bytes of buffers, the limit is {limit}")]
     MemoryLimit {
-        /// Bytes that the step needs at least.
+        /// Bytes that are needed at least.
         needed: u64,
         /// The value of `max_bytes`.
         limit: u64,

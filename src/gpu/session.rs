@@ -73,6 +73,7 @@ impl Session {
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
         self.bindings.begin();
+        self.bindings.forget(&self.blocks.begin_step());
         self.readings.begin();
         self.uploads.begin();
         let (recording, mark) = Recording::begin();

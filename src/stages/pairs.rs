@@ -351,7 +351,7 @@ impl PairPlan {
         PairUniforms {
             rounds: all(&mut rounds.of(params.entry_rows, 1, params.cached)),
             emit_rounds: all(&mut self.emit_rounds()),
-            static_rounds: all(&mut self.static_rounds()),
+            static_rounds: all(&mut self.static_rounds().filter(|_| tables.statics.is_some())),
             scan: self
                 .scanned()
                 .map(|count| Scan::of(blocks, buffer::OFFSETS, count, &counters::PAIRS, params.capacity)),

@@ -191,7 +191,9 @@ impl QueryEngine {
         let objects = view.table.params.all_objects().into();
         let alignment = session.context.device().limits().min_storage_buffer_offset_alignment;
         let sizes = QuerySizes::of(input, objects, alignment);
-        let plan = AnswerPlan::of_query(basis, &view.table, &sizes)?;
+        // A query set has its own limit.
+        let beside = if is_of_step { 0 } else { view.bytes };
+        let plan = AnswerPlan::of_query(basis, &view.table, &sizes, beside)?;
         session.recording.reads([&view.recording]);
         let (uniforms, of_answers, tables) = plan.upload(session, encoder, view);
         let inputs = self.place(session, encoder, input, &plan, &view.inputs);

@@ -183,10 +183,10 @@ impl AnswerPlan {
         }
     }
 
-    /// Plan of rays and queries to an earlier step's table.
-    pub fn of_query(basis: &Basis<'_>, table: &TablePlan, sizes: &QuerySizes) -> Result<Self, InputError> {
+    /// Plan of rays and queries to an earlier step's table. `beside`: bytes of the other buffers.
+    pub fn of_query(basis: &Basis<'_>, table: &TablePlan, sizes: &QuerySizes, beside: u64) -> Result<Self, InputError> {
         let plan = Self::new(basis, table, sizes)?;
-        check(basis, &plan.sizes(), 0)?;
+        check(basis, &plan.sizes(), beside)?;
         Ok(plan)
     }
 
@@ -194,7 +194,10 @@ impl AnswerPlan {
     pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: Page, beside: u64) -> Result<Self, InputError> {
         let rays = self.rays.map(|rays| rays.page(basis, [first.hits, first.ray_cells]));
         let queries = self.queries.map(|queries| queries.page(basis, first.results));
-        let plan = Self::of(basis, table, rays, queries);
+        let plan = Self {
+            rounds: self.rounds,
+            ..Self::of(basis, table, rays, queries)
+        };
         check(basis, &plan.sizes(), beside)?;
         Ok(plan)
     }

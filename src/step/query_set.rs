@@ -139,6 +139,9 @@ impl QuerySet {
     /// # Errors
     /// As [`GpuBroadPhase::page`].
     pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
+        if let Some(view) = self.queries.last.as_ref().map(|last| Arc::clone(&last.view)) {
+            self.sync_with(&view.descriptor, &view.pipelines);
+        }
         self.guarded(encoder, |this, encoder| {
             let basis = this.growth.basis(&this.session.context, &this.descriptor);
             let plan = this.queries.plan_page(&basis, first, 0)?;

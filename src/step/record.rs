@@ -91,6 +91,7 @@ impl GpuBroadPhase {
         let plan = self.plan(&scene)?;
         let uploads = [scene.objects.recording(), scene.statics.objects.recording()];
         self.session.recording.reads(uploads.into_iter().flatten());
+        self.session.recording.check()?;
         self.session.begin_timing();
         let rebuilds_statics = self.fit(encoder, &plan, &scene);
         let inputs = self.place(encoder, &plan, &scene);
@@ -175,9 +176,7 @@ impl GpuBroadPhase {
         let found = self.pairs.found.as_ref().filter(|found| found.counts.is_same(&counts));
         let found = found.map(|found| found.page(&basis, &view.table, first.pairs, &self.session.recording));
         let pairs = found.as_ref().map_or(0, |found| bytes(&found.sizes(view.table.sort)));
-        let tables = [&self.table.buffers, &self.statics.buffers].map(|own| own.memory().total());
-        let beside = pairs + tables.iter().sum::<u64>();
-        let answers = self.queries.plan_page(&basis, first, beside)?;
+        let answers = self.queries.plan_page(&basis, first, view.bytes + pairs)?;
         if let Some(found) = found {
             let sizes = found.sizes(view.table.sort);
             self.session.fit(&mut self.pairs.buffers, sizes, &[]);
@@ -192,7 +191,11 @@ impl GpuBroadPhase {
             self.pairs.found = Some(found);
         }
         self.queries
-            .record_page(&mut self.session, encoder, answers, after_counts)
+            .record_page(&mut self.session, encoder, answers, after_counts)?;
+        if after_counts {
+            self.session.resolve_timing(encoder);
+        }
+        Ok(())
     }
 
     /// Checks the input, and plans the step.
@@ -400,6 +403,7 @@ impl GpuBroadPhase {
             inputs: own.chain(self.statics.static_inputs()).collect(),
             counters: self.table.buffers.get(STEP_COUNTERS).clone(),
             held: plan.held(),
+            bytes: bytes(&plan.table_sizes()) + bytes(&plan.static_sizes()),
             recording: self.session.recording.clone(),
             descriptor: self.descriptor,
             context: Arc::clone(&self.session.context),

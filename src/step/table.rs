@@ -91,6 +91,8 @@ pub(crate) struct TableView {
     /// Counters before the step's rays and queries.
     pub counters: wgpu::Buffer,
     pub held: Held,
+    /// Bytes of the tables, as planned.
+    pub bytes: u64,
     pub recording: Recording,
     pub descriptor: BroadPhaseDescriptor<'static>,
     pub context: Arc<DeviceContext>,

@@ -79,7 +79,9 @@ impl Whole {
 
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), BroadPhaseError> {
         (self.steps_fit, self.queries_fit) = (false, false);
-        Ok(self.broad_phase.set_descriptor(descriptor)?)
+        self.broad_phase.set_descriptor(descriptor)?;
+        self.broad_phase.session.part_timeout = Some(descriptor.outputs.timeout);
+        Ok(())
     }
 
     /// The last step can still be queried.
