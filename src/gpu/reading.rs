@@ -18,10 +18,11 @@ const SPARE: u64 = 1 << 16;
 const CALLBACK_MILLISECONDS: u32 = 500;
 pub(crate) const TIMINGS: &str = "timings";
 
+/// An output. A [`Readback`](super::readback::Readback) has `B = ()`, since buffers of browsers stay on their thread.
 #[derive(Clone)]
-pub(crate) struct Readable {
+pub(crate) struct Readable<B = wgpu::Buffer> {
     pub id: BufferId,
-    pub buffer: wgpu::Buffer,
+    pub buffer: B,
     pub row_bytes: u64,
     pub rows: RowCount,
 }
@@ -52,6 +53,36 @@ pub(crate) struct Copy<'b> {
 pub(crate) struct Place {
     pub name: &'static str,
     pub bytes: Range<u64>,
+}
+
+impl<B> Readable<B> {
+    pub fn without_buffer(&self) -> Readable<()> {
+        Readable {
+            id: self.id,
+            buffer: (),
+            row_bytes: self.row_bytes,
+            rows: self.rows,
+        }
+    }
+
+    fn lacking(&self) -> Status {
+        match self.rows {
+            RowCount::Known(_) => Status::default(),
+            RowCount::Counted { status, .. } => status,
+        }
+    }
+
+    pub fn held(&self, counters: &Counters) -> u64 {
+        match self.rows {
+            RowCount::Known(rows) => rows,
+            RowCount::Counted {
+                needed,
+                first,
+                capacity,
+                ..
+            } => needed(counters).saturating_sub(first.into()).min(capacity.into()),
+        }
+    }
 }
 
 impl Readable {
@@ -85,31 +116,12 @@ impl Readable {
         }
     }
 
-    fn lacking(&self) -> Status {
-        match self.rows {
-            RowCount::Known(_) => Status::default(),
-            RowCount::Counted { status, .. } => status,
-        }
-    }
-
     pub fn copy(&self, rows: Range<u64>) -> Copy<'_> {
         Copy {
             name: self.id.name,
             buffer: &self.buffer,
             row_bytes: self.row_bytes,
             bytes: rows.start * self.row_bytes..rows.end * self.row_bytes,
-        }
-    }
-
-    pub fn held(&self, counters: &Counters) -> u64 {
-        match self.rows {
-            RowCount::Known(rows) => rows,
-            RowCount::Counted {
-                needed,
-                first,
-                capacity,
-                ..
-            } => needed(counters).saturating_sub(first.into()).min(capacity.into()),
         }
     }
 
@@ -200,20 +212,20 @@ impl Reading {
     }
 }
 
-pub(crate) struct HostResult<'r> {
-    pub outputs: &'r [Readable],
+pub(crate) struct HostResult<'r, B = wgpu::Buffer> {
+    pub outputs: &'r [Readable<B>],
     pub counters: Counters,
     pub readings: &'r [Reading],
 }
 
-impl HostResult<'_> {
+impl<B> HostResult<'_, B> {
     pub fn lacking(&self) -> Status {
-        let cut = |output: &&Readable| self.rows_read(output) < output.held(&self.counters);
+        let cut = |output: &&Readable<B>| self.rows_read(output) < output.held(&self.counters);
         let lacking = self.outputs.iter().filter(cut).map(Readable::lacking);
         lacking.fold(Status::default(), Status::union)
     }
 
-    pub fn rows_read(&self, output: &Readable) -> u64 {
+    pub fn rows_read(&self, output: &Readable<B>) -> u64 {
         let bytes: u64 = self.readings.iter().map(|reading| reading.bytes(output.id.name)).sum();
         bytes / output.row_bytes
     }

@@ -30,10 +30,10 @@ impl Recording {
 
 /// Buffers that the last recording writes for the host.
 #[derive(Clone)]
-pub(crate) struct Recorded {
-    pub counters: wgpu::Buffer,
+pub(crate) struct Recorded<B = wgpu::Buffer> {
+    pub counters: B,
     /// Outputs by [`Outputs`]: pairs, rays, queries.
-    pub outputs: [Vec<Readable>; 3],
+    pub outputs: [Vec<Readable<B>>; 3],
     pub facts: Facts,
     /// Stages with times.
     pub stages: Vec<&'static str>,
@@ -93,6 +93,18 @@ impl Recorded {
         wanted.flat_map(|(outputs, _)| outputs.iter().cloned()).collect()
     }
 
+    fn without_buffers(&self) -> Recorded<()> {
+        Recorded {
+            counters: (),
+            outputs: Default::default(),
+            facts: self.facts.clone(),
+            stages: self.stages.clone(),
+            period: self.period,
+        }
+    }
+}
+
+impl<B> Recorded<B> {
     fn received(&self, reading: &Reading) -> Result<Received, ReadBackError> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64)?;
         if words.len() < word::COUNT {
@@ -110,7 +122,7 @@ impl Recorded {
     }
 
     /// Decodes a mapped result.
-    fn result(&self, answer: &HostResult<'_>) -> Result<StepResult, ReadBackError> {
+    fn result(&self, answer: &HostResult<'_, B>) -> Result<StepResult, ReadBackError> {
         let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
         Ok(StepResult {
             pairs: answer.rows(pairs::buffer::PAIRS)?,
@@ -210,6 +222,8 @@ impl Results {
         recorded.facts.recording.check()?;
         let outputs = recorded.outputs(of);
         let reading = self.record_reading(session, encoder, &recorded, &outputs, true);
+        let recorded = recorded.without_buffers();
+        let outputs: Vec<_> = outputs.iter().map(Readable::without_buffer).collect();
         let arrives = {
             let (pool, recorded) = (Arc::downgrade(&self.arrived), recorded.clone());
             move |reading: &Reading| {
