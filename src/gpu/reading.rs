@@ -18,7 +18,7 @@ const SPARE: u64 = 1 << 16;
 const CALLBACK_MILLISECONDS: u32 = 500;
 pub(crate) const TIMINGS: &str = "timings";
 
-/// An output. A [`Readback`](super::readback::Readback) has `B = ()`, since buffers of browsers stay on their thread.
+/// `B` is `()` in read-backs, since buffers of browsers stay on their thread.
 #[derive(Clone)]
 pub(crate) struct Readable<B = wgpu::Buffer> {
     pub id: BufferId,
