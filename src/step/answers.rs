@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::growth::Facts;
 use super::inputs::{Placer, check_own_queries, check_queries, query_sources};
 use super::output::StepOutput;
 use super::plan::AnswerPlan;
-use super::results::Facts;
 use super::table::TableView;
 use crate::api::counters::{Status, word};
 use crate::api::error::StepError;

@@ -1,8 +1,9 @@
-use super::results::Facts;
 use super::walk_shrink::WalkShrink;
 use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::gpu::device_context::DeviceContext;
+use crate::layout::counters::Held;
+use crate::shared::recording::Recording;
 use crate::stages::shape::{Basis, Demand};
 use crate::stages::walks::MAX_WALKS;
 use crate::stages::{pairs, rays};
@@ -121,6 +122,22 @@ impl RecentPeak {
             ..wanted
         }
     }
+}
+
+/// Facts of a recording that its counters lack.
+#[derive(Clone)]
+pub(crate) struct Facts {
+    pub recording: Recording,
+    pub held: Held,
+    /// Status bits that the recording reports.
+    pub reports: Status,
+    /// False for a query.
+    pub is_of_step: bool,
+    /// Number of rays, if all their hits are counted.
+    pub rays_counted: Option<u32>,
+    /// True if the device sees whether the scene is crowded.
+    pub sees_crowds: bool,
+    pub walk_shrink: u32,
 }
 
 /// Demand of later steps, by the counters of earlier ones.

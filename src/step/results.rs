@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::growth::Growth;
+use super::growth::{Facts, Growth};
 use super::warnings::Warnings;
-use crate::api::counters::{Counters, Status, word};
+use crate::api::counters::{Counters, word};
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::gpu::buffers::Buffers;
@@ -14,7 +14,6 @@ use crate::gpu::reading::{Copy, HostResult, Readable, Reading, TIMINGS, check_dr
 use crate::gpu::session::Session;
 use crate::gpu::staging::Pool;
 use crate::gpu::timing::Timing;
-use crate::layout::counters::Held;
 use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
@@ -39,22 +38,6 @@ pub(crate) struct Recorded<B = wgpu::Buffer> {
     pub stages: Vec<&'static str>,
     /// Nanoseconds per timestamp tick.
     pub period: f32,
-}
-
-/// Facts of a recording that its counters lack.
-#[derive(Clone)]
-pub(crate) struct Facts {
-    pub recording: Recording,
-    pub held: Held,
-    /// Status bits that the recording reports.
-    pub reports: Status,
-    /// False for a query.
-    pub is_of_step: bool,
-    /// Number of rays, if all their hits are counted.
-    pub rays_counted: Option<u32>,
-    /// True if the device sees whether the scene is crowded.
-    pub sees_crowds: bool,
-    pub walk_shrink: u32,
 }
 
 pub(crate) struct Received {
