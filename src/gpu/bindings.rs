@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 
-/// A buffer or bind group is dropped after this number of recordings without a use. Above 1, because callers alternate between
-/// buffers, steps and queries.
+/// A buffer or bind group is dropped after this number of recordings without a use. Above 1, because callers alternate
+/// between buffers, steps and queries.
 pub(crate) const KEPT: u64 = 8;
 
 struct Used {

@@ -231,7 +231,8 @@ impl<'r> Recorder<'r> {
     }
 }
 
-/// Splits a recording into submissions. With a [`CancelToken`], at most two of a recorder are pending, so that cancellation is quick.
+/// Splits a recording into submissions. With a [`CancelToken`], at most two are pending per recorder, so that
+/// cancellation is quick.
 /// Later parts are then dropped.
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,

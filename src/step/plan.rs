@@ -258,7 +258,6 @@ fn bindable(mut sizes: Sizes) -> Sizes {
     sizes
 }
 
-/// Bytes of buffers of `sizes`.
 pub(crate) fn bytes(sizes: &[(BufferId, u64)]) -> u64 {
     sizes.iter().map(|&(_, bytes)| rounded(bytes)).sum()
 }

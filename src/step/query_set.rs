@@ -186,9 +186,8 @@ impl QuerySet {
         let awaited = self.session.await_errors().await;
         awaited.inspect_err(|_| self.forget())?;
         let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
-        let growth = (self.descriptor.headroom(), &mut self.growth);
-        let timeout = self.descriptor.outputs.timeout;
-        self.results.read_back(&self.session, growth, &recorded, timeout).await
+        let growth = (&self.descriptor, &mut self.growth);
+        self.results.read_back(&self.session, growth, &recorded).await
     }
 
     /// Prepares the pipelines for `rays`, `swept_rays`, `queries`, `nearest`, `device_counts` and `strided`: see
@@ -243,8 +242,7 @@ impl QuerySet {
     }
 
     fn poll_counters(&mut self) {
-        let headroom = self.descriptor.headroom();
-        self.results.poll(&self.session, &mut self.growth, headroom);
+        self.results.poll(&self.session, (&self.descriptor, &mut self.growth));
     }
 
     /// `None` before the first recording.

@@ -23,11 +23,9 @@ impl GpuBroadPhase {
         if self.session.context.is_marked_lost() {
             return Err(ReadBackError::DeviceLost);
         }
-        self.await_errors().await?;
-        let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
-        let growth = (self.descriptor.headroom(), &mut self.growth);
-        let timeout = self.descriptor.outputs.timeout;
-        self.results.read_back(&self.session, growth, &recorded, timeout).await
+        let recorded = self.awaited().await?;
+        let growth = (&self.descriptor, &mut self.growth);
+        self.results.read_back(&self.session, growth, &recorded).await
     }
 
     /// Records a copy of `outputs`, counters and stage times to the host, directly after the last [`step`](Self::step),
@@ -71,8 +69,7 @@ impl GpuBroadPhase {
     }
 
     pub(crate) fn poll_counters(&mut self) {
-        let headroom = self.descriptor.headroom();
-        self.results.poll(&self.session, &mut self.growth, headroom);
+        self.results.poll(&self.session, (&self.descriptor, &mut self.growth));
     }
 
     /// `None` before the first recording.
@@ -112,12 +109,10 @@ impl GpuBroadPhase {
         reading: Reading,
         submission: wgpu::SubmissionIndex,
     ) -> Result<StepResult, ReadBackError> {
-        self.await_errors().await?;
-        let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
-        let growth = (self.descriptor.headroom(), &mut self.growth);
-        let timeout = self.descriptor.outputs.timeout;
+        let recorded = self.awaited().await?;
+        let growth = (&self.descriptor, &mut self.growth);
         self.results
-            .receive(&self.session, growth, &recorded, (reading, submission), timeout)
+            .receive(&self.session, growth, &recorded, (reading, submission))
             .await
     }
 
@@ -126,14 +121,12 @@ impl GpuBroadPhase {
         reading: Reading,
         submission: wgpu::SubmissionIndex,
     ) -> Result<Counters, ReadBackError> {
-        self.await_errors().await?;
-        let recorded = self.recorded().ok_or(ReadBackError::NoStep)?;
-        let growth = (self.descriptor.headroom(), &mut self.growth);
-        let timeout = self.descriptor.outputs.timeout;
+        let recorded = self.awaited().await?;
+        let growth = (&self.descriptor, &mut self.growth);
         let read = (&reading, submission);
         let counters = self
             .results
-            .map_counters(&self.session, growth, &recorded, read, timeout)
+            .map_counters(&self.session, growth, &recorded, read)
             .await?;
         self.session.recycle(reading);
         Ok(counters)
@@ -144,8 +137,10 @@ impl GpuBroadPhase {
         crate::gpu::reading::check_dropped(&last.recording)
     }
 
-    async fn await_errors(&mut self) -> Result<(), ReadBackError> {
+    /// Awaits errors. Returns the last recording.
+    async fn awaited(&mut self) -> Result<Recorded, ReadBackError> {
         let awaited = self.session.await_errors().await;
-        awaited.inspect_err(|_| self.forget())
+        awaited.inspect_err(|_| self.forget())?;
+        self.recorded().ok_or(ReadBackError::NoStep)
     }
 }

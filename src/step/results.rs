@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::growth::{Facts, Growth};
 use super::warnings::Warnings;
 use crate::api::counters::{Counters, word};
+use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::gpu::buffers::Buffers;
@@ -46,6 +47,8 @@ pub(crate) struct Received {
     pub is_crowded: Option<bool>,
     pub timings: Vec<StageTime>,
 }
+
+type Grown<'g> = (&'g BroadPhaseDescriptor<'static>, &'g mut Growth);
 
 /// Counters and stage times that have arrived. Device callbacks push to `arrived`.
 #[derive(Default)]
@@ -126,7 +129,7 @@ impl<B> Recorded<B> {
 
 impl Results {
     /// Updates the demand, unless another copy of the same counters did.
-    fn observe(&mut self, received: Received, session: &Session, growth: &mut Growth, headroom: Option<f32>) {
+    fn observe(&mut self, received: Received, session: &Session, (descriptor, growth): Grown<'_>) {
         let Received {
             facts,
             counters,
@@ -140,6 +143,7 @@ impl Results {
         {
             return;
         }
+        let headroom = descriptor.headroom();
         growth.observe(&counters, &facts, is_crowded, headroom);
         // `BroadPhase`, which splits submissions, repeats steps that overflow and logs its own results.
         if session.part_timeout.is_none() {
@@ -157,11 +161,11 @@ impl Results {
         *self = Self::default();
     }
 
-    pub fn poll(&mut self, session: &Session, growth: &mut Growth, headroom: Option<f32>) {
+    pub fn poll(&mut self, session: &Session, (descriptor, growth): Grown<'_>) {
         let arrived = std::mem::take(&mut *self.arrived.lock());
         for received in arrived {
             if !received.facts.recording.is_dropped() {
-                self.observe(received, session, growth, headroom);
+                self.observe(received, session, (descriptor, &mut *growth));
             }
         }
     }
@@ -242,28 +246,28 @@ impl Results {
     pub async fn read_back(
         &mut self,
         session: &Session,
-        growth: (Option<f32>, &mut Growth),
+        growth: Grown<'_>,
         recorded: &Recorded,
-        timeout: Duration,
     ) -> Result<StepResult, ReadBackError> {
         check_dropped(&recorded.facts.recording)?;
         let outputs = recorded.outputs(Outputs::ALL);
         let record = |encoder: &mut _| Some(self.record_reading(session, encoder, recorded, &outputs, false));
         let submitted = submit(&session.context, record).await?;
-        self.receive(session, growth, recorded, submitted, timeout).await
+        self.receive(session, growth, recorded, submitted).await
     }
 
     /// Waits for a submitted copy, and returns the result.
     pub async fn receive(
         &mut self,
         session: &Session,
-        growth: (Option<f32>, &mut Growth),
+        growth: Grown<'_>,
         recorded: &Recorded,
         (reading, submission): (Reading, wgpu::SubmissionIndex),
-        timeout: Duration,
     ) -> Result<StepResult, ReadBackError> {
         let read = (&reading, submission);
-        let counters = self.map_counters(session, growth, recorded, read, timeout).await?;
+        let (descriptor, growth) = growth;
+        let timeout = descriptor.outputs.timeout;
+        let counters = self.map_counters(session, (descriptor, growth), recorded, read).await?;
         complete(session, recorded, counters, reading, timeout).await
     }
 
@@ -271,18 +275,18 @@ impl Results {
     pub async fn map_counters(
         &mut self,
         session: &Session,
-        (headroom, growth): (Option<f32>, &mut Growth),
+        (descriptor, growth): Grown<'_>,
         recorded: &Recorded,
         (reading, submission): (&Reading, wgpu::SubmissionIndex),
-        timeout: Duration,
     ) -> Result<Counters, ReadBackError> {
+        let timeout = descriptor.outputs.timeout;
         reading.map(session.context.device(), submission, timeout).await?;
         check_submitted(&recorded.facts.recording)?;
         let received = recorded.received(reading)?;
         let counters = received.counters;
         // Counters of earlier recordings come first.
-        self.poll(session, growth, headroom);
-        self.observe(received, session, growth, headroom);
+        self.poll(session, (descriptor, &mut *growth));
+        self.observe(received, session, (descriptor, growth));
         Ok(counters)
     }
 }

@@ -117,7 +117,8 @@ fn set_cells(params: &Params, level: &mut Level) {
     }
 }
 
-/// Returns true if `pair_count_crowded` counts the pairs. Reference of `keeps_bits` in `shaders/pairs/pair_emit_cached.wgsl`.
+/// Returns true if `pair_count_crowded` counts the pairs. Reference of `keeps_bits` in
+/// `shaders/pairs/pair_emit_cached.wgsl`.
 pub fn keeps_bits(params: &PairBlocks, grid: &Grid) -> bool {
     let is_chosen =
         params.pairs.variant == VARIANT_CROWDED || grid.is_crowded != 0 && params.pairs.variant != VARIANT_SPARSE;
