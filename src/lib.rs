@@ -197,7 +197,7 @@ pub use addons::object_set::{Handle, ObjectSet, StaleHandle};
 pub use addons::pair_tracker::PairTracker;
 pub use addons::table_shader::TableShader;
 pub use api::backend::Backend;
-pub use api::counters::{Counters, Status};
+pub use api::counters::{Counters, Output, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
 pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, OutputOptions, PairOrder, RayMode, Scheme, Uses};
@@ -208,15 +208,13 @@ pub use api::frustum::{Frustum, Visible};
 pub use api::input::{BoxLayout, BoxWords, Queries, Rays, Source};
 pub use api::local_origin::LocalOrigin;
 pub use api::memory::MemoryUse;
-pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
+pub use api::output::{Lists, Page, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{NearestObject, Query, QueryMode, SelfQuery};
-pub use api::result::{Outputs, StageTime, StepResult};
+pub use api::result::{StageTime, StepResult};
 pub use api::scene::{DeviceCount, QueryInput, Scene, Statics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
-pub use api::types::{
-    Aabb, Dimensions, LineVertex, NONE, OutputRows, Page, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay,
-};
+pub use api::types::{Aabb, Dimensions, LineVertex, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
 pub use broad_phase::BroadPhase;
 pub use gpu::adapter::adapters;
 pub use gpu::preparation::Preparation;

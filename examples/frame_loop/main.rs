@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use std::error::Error;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DispatchArgs, GpuBroadPhase, Handle, ObjectSet, OutputOptions, OutputRows,
-    Outputs, Pair, PairOrder, PairTracker, QueryInput, QuerySet, Ray, RayMode, ReadBackError, Readback, Scene,
-    StepError, StepResult, Uses, block_on, cpu, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, DispatchArgs, GpuBroadPhase, Handle, ObjectSet, Output, OutputOptions,
+    Pair, PairOrder, PairTracker, QueryInput, QuerySet, Ray, RayMode, ReadBackError, Readback, Scene, StepError,
+    StepResult, Uses, block_on, cpu, wgpu,
 };
 
 const FRAMES: usize = 120;
@@ -200,10 +200,11 @@ impl World {
         let step = self.broad_phase.step(encoder, input)?;
         self.tracker.record(encoder, &step, self.objects.names())?;
 
-        let pairs = step.pairs.as_ref().ok_or(StepError::NoOutput {
-            rows: OutputRows::Pairs,
-        })?;
-        let args = self.contacts.record(encoder, &step, OutputRows::Pairs, 64)?;
+        let pairs = step
+            .pairs
+            .as_ref()
+            .ok_or(StepError::NoOutput { output: Output::Pairs })?;
+        let args = self.contacts.record(encoder, &step, Output::Pairs, 64)?;
         let group = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("narrow phase"),
             layout: &self.narrow_phase.get_bind_group_layout(0),
@@ -225,13 +226,7 @@ impl World {
             ..QueryInput::default()
         };
         self.sensors.record(encoder, &step, asked)?;
-        self.sensors.record_read_back(
-            encoder,
-            Outputs {
-                rays: true,
-                ..Outputs::default()
-            },
-        )
+        self.sensors.record_read_back(encoder, &[Output::RayHits])
     }
 
     fn receive(&mut self, frame: usize) -> Result<(), Box<dyn Error>> {

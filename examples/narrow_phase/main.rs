@@ -12,7 +12,7 @@ use std::path::Path;
 
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DispatchArgs, GpuBroadPhase, OutputRows, Pair, Scene, Source, block_on, wgpu,
+    Aabb, BroadPhaseDescriptor, DispatchArgs, GpuBroadPhase, Output, Pair, Scene, Source, block_on, wgpu,
 };
 
 const SPHERES: usize = 20_000;
@@ -116,7 +116,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
 
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
     let step = broad_phase.step(&mut encoder, input)?;
-    let args = args.record(&mut encoder, &step, OutputRows::Pairs, 64)?;
+    let args = args.record(&mut encoder, &step, Output::Pairs, 64)?;
     let pairs = step.pairs.ok_or("the descriptor asks for pairs")?;
     // One contact per row of the pair buffer.
     let contacts = storage(

@@ -1,10 +1,8 @@
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
-use crate::api::counters::{self, Status};
+use crate::api::counters::{Output, Status};
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
-use crate::api::output::Lists;
-use crate::api::types::OutputRows;
 use crate::gpu::buffers::buffers;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::{Input, variables};
@@ -18,13 +16,13 @@ use crate::step::output::StepOutput;
 /// Writes the arguments of an indirect dispatch with one invocation per output row, such as a narrow phase over pairs:
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, Scene, wgpu};
+/// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, Output, Scene, wgpu};
 /// # fn frame(
 /// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
 /// #     input: Scene<'_>, narrow_phase: &wgpu::ComputePipeline, args: &mut DispatchArgs,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
-/// let output = broad_phase.step(encoder, input)?;
-/// let args = args.record(encoder, &output, OutputRows::Pairs, 64)?;
+/// let step = broad_phase.step(encoder, input)?;
+/// let args = args.record(encoder, &step, Output::Pairs, 64)?;
 /// let mut pass = encoder.begin_compute_pass(&Default::default());
 /// pass.set_pipeline(narrow_phase);
 /// // pass.set_bind_group(..);
@@ -94,25 +92,16 @@ impl DispatchArgs {
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         step: &StepOutput,
-        rows: OutputRows,
+        output: Output,
         workgroup_rows: u32,
     ) -> Result<wgpu::Buffer, StepError> {
-        let lists = |lists: &Option<Lists>| lists.as_ref().map(|lists| (lists.first, lists.capacity));
-        let (output, shown) = match rows {
-            OutputRows::Pairs => (
-                counters::PAIRS,
-                step.pairs.as_ref().map(|pairs| (pairs.first, pairs.capacity)),
-            ),
-            OutputRows::Hits => (counters::HITS, lists(&step.rays.hits)),
-            OutputRows::RayCells => (counters::RAY_CELLS, lists(&step.rays.cells)),
-            OutputRows::QueryObjects => (counters::RESULTS, lists(&step.queries.objects)),
-        };
+        let counted = output.counted();
         let missing = if self.complete_only {
-            output.status.union(Status::WALKS)
+            counted.status.union(Status::WALKS)
         } else {
             Status::default()
         };
-        let (first, capacity) = shown.ok_or(StepError::NoOutput { rows })?;
+        let (first, capacity) = step.shown(output)?;
         if workgroup_rows == 0 {
             let what = "rows of a workgroup";
             return Err(InputError::Zero { what }.into());
@@ -124,7 +113,7 @@ impl DispatchArgs {
         drop(self.own.buffers.fit(device, [(buffer::ARGS, 16)], &[]));
         let mut blocks = Blocks::new(device);
         let params = blocks.push(&DispatchParams {
-            needed_word: output.word as u32,
+            needed_word: counted.word as u32,
             first,
             capacity,
             workgroup_rows,

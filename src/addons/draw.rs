@@ -1,10 +1,10 @@
 use crate::addons::component::Component;
 use crate::addons::component::variable::STEP_COUNTERS;
+use crate::api::counters::Output;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::types::LineVertex;
-use crate::api::types::OutputRows;
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::buffers::buffers;
 use crate::gpu::preparation::Preparation;
@@ -263,14 +263,12 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
             None => Ok(cells(own, 0)),
         },
         DebugLines::Pairs => {
-            let rows = OutputRows::Pairs;
-            let pairs = step.pairs.as_ref().ok_or(StepError::NoOutput { rows })?;
-            Ok(of(&DRAW_PAIRS, pairs.capacity, pairs.first, 2))
+            let (first, capacity) = step.shown(Output::Pairs)?;
+            Ok(of(&DRAW_PAIRS, capacity, first, 2))
         }
         DebugLines::RayCells => {
-            let rows = OutputRows::RayCells;
-            let cells = step.rays.cells.as_ref().ok_or(StepError::NoOutput { rows })?;
-            Ok(of(&DRAW_RAY_CELLS, cells.capacity, cells.first, BOX_VERTICES))
+            let (first, capacity) = step.shown(Output::RayCells)?;
+            Ok(of(&DRAW_RAY_CELLS, capacity, first, BOX_VERTICES))
         }
     }
 }

@@ -7,12 +7,12 @@ use crate::addons::component::variable::STEP_COUNTERS;
 use crate::addons::component::{Component, check_sizes};
 use crate::addons::dispatch::variable::DISPATCH;
 use crate::addons::dispatch::{self, DISPATCH_ARGS};
+use crate::api::counters::Output;
 use crate::api::counters::{self, Status};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::input::{self, Placement, Source};
 use crate::api::memory::MemoryUse;
-use crate::api::types::OutputRows;
 use crate::api::types::PairEvent;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, check_own};
 use crate::gpu::device_context::DeviceContext;
@@ -245,9 +245,10 @@ impl PairEvents {
         step: &StepOutput,
         names: ObjectNames<'_>,
     ) -> Result<EventOutput, StepError> {
-        let pairs = step.pairs.as_ref().ok_or(StepError::NoOutput {
-            rows: OutputRows::Pairs,
-        })?;
+        let pairs = step
+            .pairs
+            .as_ref()
+            .ok_or(StepError::NoOutput { output: Output::Pairs })?;
         if pairs.first > 0 {
             return Err(StepError::Page { first: pairs.first });
         }

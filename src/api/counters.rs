@@ -1,4 +1,4 @@
-use crate::api::error::BroadPhaseError;
+use std::ops::{Index, IndexMut};
 
 /// Word indices in the counter buffer, from `shaders/common/counters.wgsl`; the low word of a 64-bit count.
 #[allow(missing_docs, reason = "documented with `Counters`")]
@@ -139,7 +139,24 @@ impl std::fmt::Debug for Status {
     }
 }
 
-pub(crate) struct CountedOutput {
+/// An output whose rows are counted on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Output {
+    /// [`StepOutput::pairs`](crate::StepOutput::pairs).
+    Pairs,
+    /// [`RayOutput::hits`](crate::RayOutput::hits). In read-backs also closest hits and
+    /// [`RayOutput::any`](crate::RayOutput::any).
+    RayHits,
+    /// [`RayOutput::cells`](crate::RayOutput::cells).
+    RayCells,
+    /// [`QueryOutput::objects`](crate::QueryOutput::objects). In read-backs also
+    /// [`QueryOutput::nearest`](crate::QueryOutput::nearest).
+    QueryObjects,
+}
+
+/// Counter words and status bit of an output or of the cell entries.
+pub(crate) struct Counted {
     pub name: &'static str,
     /// Counter word with the low half of the 64-bit number of rows needed.
     pub word: usize,
@@ -147,29 +164,49 @@ pub(crate) struct CountedOutput {
     pub status: Status,
 }
 
-const fn counted(name: &'static str, word: usize, status: Status) -> CountedOutput {
-    CountedOutput { name, word, status }
+pub(crate) const ENTRIES: Counted = counted("entries", word::ENTRIES_NEEDED, Status::ENTRIES);
+
+const fn counted(name: &'static str, word: usize, status: Status) -> Counted {
+    Counted { name, word, status }
 }
 
-impl CountedOutput {
-    /// Returns the number of rows as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if 32-bit offsets cannot
-    /// reach them.
-    pub fn checked_row_count(&self, needed: u64) -> Result<u32, BroadPhaseError> {
-        let limit = u32::MAX - 1;
-        let fits = u32::try_from(needed).ok().filter(|&needed| needed <= limit);
-        fits.ok_or(BroadPhaseError::TooManyResults {
-            what: self.name,
-            needed,
-            limit: limit.into(),
-        })
+impl Output {
+    /// All outputs.
+    pub const ALL: [Self; 4] = [Self::Pairs, Self::RayHits, Self::RayCells, Self::QueryObjects];
+
+    pub(crate) const fn counted(self) -> Counted {
+        match self {
+            Self::Pairs => counted("pairs", word::PAIRS_NEEDED, Status::PAIRS),
+            Self::RayHits => counted("hits", word::HITS_NEEDED, Status::HITS),
+            Self::RayCells => counted("ray cells", word::RAY_CELLS_NEEDED, Status::RAY_CELLS),
+            Self::QueryObjects => counted("results of queries", word::RESULTS_NEEDED, Status::RESULTS),
+        }
     }
 }
 
-pub(crate) const ENTRIES: CountedOutput = counted("entries", word::ENTRIES_NEEDED, Status::ENTRIES);
-pub(crate) const PAIRS: CountedOutput = counted("pairs", word::PAIRS_NEEDED, Status::PAIRS);
-pub(crate) const HITS: CountedOutput = counted("hits", word::HITS_NEEDED, Status::HITS);
-pub(crate) const RAY_CELLS: CountedOutput = counted("ray cells", word::RAY_CELLS_NEEDED, Status::RAY_CELLS);
-pub(crate) const RESULTS: CountedOutput = counted("results of queries", word::RESULTS_NEEDED, Status::RESULTS);
+/// A value for each [`Output`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PerOutput<T>([T; 4]);
+
+impl<T> PerOutput<T> {
+    pub fn of(value: impl FnMut(Output) -> T) -> Self {
+        Self(Output::ALL.map(value))
+    }
+}
+
+impl<T> Index<Output> for PerOutput<T> {
+    type Output = T;
+
+    fn index(&self, output: Output) -> &T {
+        &self.0[output as usize]
+    }
+}
+
+impl<T> IndexMut<Output> for PerOutput<T> {
+    fn index_mut(&mut self, output: Output) -> &mut T {
+        &mut self.0[output as usize]
+    }
+}
 
 /// Counts of a step: objects, rows that each output needed and could hold, and the status.
 ///
@@ -250,22 +287,71 @@ pub struct Counters {
     pub rounds_needed: u32,
     /// Rounds that the step had.
     pub rounds_capacity: u32,
-    /// Outputs that are incomplete.
+    /// Output that are incomplete.
     pub status: Status,
 }
 
 impl Counters {
-    pub(crate) const fn outputs(&self) -> [(CountedOutput, u64, u32); 4] {
-        [
-            (PAIRS, self.pairs_needed, self.pairs_capacity),
-            (HITS, self.hits_needed, self.hits_capacity),
-            (RAY_CELLS, self.ray_cells_needed, self.ray_cells_capacity),
-            (RESULTS, self.results_needed, self.results_capacity),
-        ]
+    pub(crate) fn from_words(words: &[u32], held: &Held) -> Self {
+        let wide = |first| wide(words, first);
+        let needed = |output: Output| wide(output.counted().word);
+        Self {
+            objects: held.objects,
+            invalid: words[word::INVALID],
+            excluded: words[word::EXCLUDED],
+            large: words[word::LARGE],
+            levels: words[word::LEVELS],
+            table_cells: words[word::TABLE_CELLS],
+            entries_needed: wide(word::ENTRIES_NEEDED),
+            entries_capacity: held.entries,
+            static_entries_needed: wide(word::STATIC_ENTRIES_NEEDED),
+            static_entries_capacity: held.static_entries,
+            pairs_needed: needed(Output::Pairs),
+            pairs_capacity: held.rows[Output::Pairs],
+            hits_needed: needed(Output::RayHits),
+            hits_capacity: held.rows[Output::RayHits],
+            ray_cells_needed: needed(Output::RayCells),
+            ray_cells_capacity: held.rows[Output::RayCells],
+            results_needed: needed(Output::QueryObjects),
+            results_capacity: held.rows[Output::QueryObjects],
+            queries_invalid: words[word::QUERIES_INVALID],
+            query_candidates: wide(word::QUERY_CANDIDATES),
+            rays_invalid: words[word::RAYS_INVALID],
+            pair_candidates: wide(word::PAIR_CANDIDATES),
+            ray_candidates: wide(word::RAY_CANDIDATES),
+            rounds_needed: words[word::ROUNDS_NEEDED].max(1),
+            rounds_capacity: held.rounds,
+            status: Status::from_bits(words[word::STATUS] | words[word::UNFINISHED]),
+        }
+    }
+
+    /// Rows that `output` needed, and those that it can hold.
+    pub(crate) const fn rows(&self, output: Output) -> (u64, u32) {
+        match output {
+            Output::Pairs => (self.pairs_needed, self.pairs_capacity),
+            Output::RayHits => (self.hits_needed, self.hits_capacity),
+            Output::RayCells => (self.ray_cells_needed, self.ray_cells_capacity),
+            Output::QueryObjects => (self.results_needed, self.results_capacity),
+        }
     }
 
     /// Returns true if the result is complete.
     pub const fn is_complete(&self) -> bool {
         self.status.is_complete()
     }
+}
+
+/// Number of objects, and capacities in rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Held {
+    pub objects: u32,
+    pub entries: u32,
+    pub static_entries: u32,
+    pub rows: PerOutput<u32>,
+    pub rounds: u32,
+}
+
+/// The 64-bit count in two words, low word first.
+pub(crate) fn wide(words: &[u32], first: usize) -> u64 {
+    u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }

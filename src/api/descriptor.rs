@@ -1,5 +1,6 @@
 use std::time::Duration;
 
+use crate::api::counters::Output;
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::pair_filter;
 use crate::api::types::Dimensions;
@@ -139,6 +140,17 @@ pub struct Capacities {
     /// - **Too few rounds**: only very crowded scenes need more than one. A step with too few sets
     ///   [`Status::ROUNDS`](crate::Status::ROUNDS). [`BroadPhase`](crate::BroadPhase) adds rounds itself.
     pub rounds: Option<u32>,
+}
+
+impl Capacities {
+    pub(crate) const fn of(&self, output: Output) -> Option<u32> {
+        match output {
+            Output::Pairs => self.pairs,
+            Output::RayHits => self.hits,
+            Output::RayCells => self.ray_cells,
+            Output::QueryObjects => self.results,
+        }
+    }
 }
 
 /// Optional inputs whose pipelines [`GpuBroadPhase::prepare`](crate::GpuBroadPhase::prepare) creates ahead of time.
@@ -413,22 +425,10 @@ pub(crate) fn validate_outputs(options: &OutputOptions) -> Result<(), Descriptor
     if !(0.0..=16.0).contains(&options.headroom) {
         return Err(DescriptorError::Headroom(options.headroom));
     }
-    let Capacities {
-        pairs,
-        hits,
-        entries,
-        ray_cells,
-        results,
-        rounds,
-    } = options.capacities;
-    for (what, rows) in [
-        ("pairs", pairs),
-        ("hits", hits),
-        ("entries", entries),
-        ("ray cells", ray_cells),
-        ("results", results),
-        ("rounds", rounds),
-    ] {
+    let capacities = &options.capacities;
+    let Capacities { entries, rounds, .. } = *capacities;
+    let outputs = Output::ALL.map(|output| (output.counted().name, capacities.of(output)));
+    for (what, rows) in outputs.into_iter().chain([("entries", entries), ("rounds", rounds)]) {
         if rows == Some(0) {
             return Err(DescriptorError::ZeroCapacity { what });
         }

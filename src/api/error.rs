@@ -1,6 +1,6 @@
 //! Errors of the public interface. Messages name no item of this crate, since other interfaces show them, too.
 
-use crate::api::types::OutputRows;
+use crate::api::counters::{Counted, Output};
 use crate::shared::cancel::is_stopped;
 
 /// A descriptor is invalid: a value is out of range, or the pair filter has an error.
@@ -292,10 +292,10 @@ pub enum StepError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// The step lacks an output, because neither its descriptor nor its input requests it.
-    #[error("the step has no {}: request them in its descriptor or input", rows.name())]
+    #[error("the step has no {}: request them in its descriptor or input", output.counted().name)]
     NoOutput {
         /// The missing output.
-        rows: OutputRows,
+        output: Output,
     },
     /// Pair events need all pairs of a step, but were passed a [`page`](crate::GpuBroadPhase::page).
     #[error("pair events need all pairs of a step, this page begins at pair {first}: pass the step's own output")]
@@ -457,4 +457,16 @@ impl From<ReadBackError> for BroadPhaseError {
             error => Self::ReadBack(error),
         }
     }
+}
+
+/// Returns the number of rows as `u32`. Fails with [`BroadPhaseError::TooManyResults`] if 32-bit offsets cannot reach
+/// them.
+pub(crate) fn checked_row_count(output: &Counted, needed: u64) -> Result<u32, BroadPhaseError> {
+    let limit = u32::MAX - 1;
+    let fits = u32::try_from(needed).ok().filter(|&needed| needed <= limit);
+    fits.ok_or(BroadPhaseError::TooManyResults {
+        what: output.name,
+        needed,
+        limit: limit.into(),
+    })
 }

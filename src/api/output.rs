@@ -1,3 +1,16 @@
+/// First row of each output on a page: see [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Index of the page's first pair.
+    pub pairs: u32,
+    /// Index of the page's first hit ([`RayMode::All`](crate::RayMode::All)).
+    pub hits: u32,
+    /// Index of the page's first ray cell ([`ray_cells`](crate::OutputOptions::ray_cells)).
+    pub ray_cells: u32,
+    /// Index of the page's first query result ([`QueryMode::All`](crate::QueryMode::All)).
+    pub results: u32,
+}
+
 /// Pairs of a step on the device.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

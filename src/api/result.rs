@@ -1,4 +1,5 @@
-use crate::api::counters::Counters;
+use crate::api::counters::{Counters, Output};
+use crate::api::output::Page;
 use crate::api::queries::NearestObject;
 use crate::api::types::{Pair, RayCell, RayHit};
 
@@ -49,26 +50,35 @@ pub struct StepResult {
     pub timings: Vec<StageTime>,
 }
 
-/// Outputs to copy to the host with [`record_read_back`](crate::GpuBroadPhase::record_read_back).
-///
-/// Outputs that the step lacks are skipped.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Outputs {
-    /// Pairs, and the number of pairs per world.
-    pub pairs: bool,
-    /// Hits and cells of rays, with offsets.
-    pub rays: bool,
-    /// Results of queries, with offsets.
-    pub queries: bool,
-}
+impl StepResult {
+    pub(crate) const fn rows(&self, output: Output) -> usize {
+        match output {
+            Output::Pairs => self.pairs.len(),
+            Output::RayHits => self.ray_hits.len(),
+            Output::RayCells => self.ray_cells.len(),
+            Output::QueryObjects => self.query_objects.len(),
+        }
+    }
 
-impl Outputs {
-    /// All outputs.
-    pub const ALL: Self = Self {
-        pairs: true,
-        rays: true,
-        queries: true,
-    };
+    /// First rows of the page behind these rows.
+    pub(crate) const fn next_page(&self) -> Page {
+        Page {
+            pairs: self.pairs.len() as u32,
+            hits: self.ray_hits.len() as u32,
+            ray_cells: self.ray_cells.len() as u32,
+            results: self.query_objects.len() as u32,
+        }
+    }
+
+    /// Appends the rows of a further page, which repeats outputs without pages.
+    pub(crate) fn append(&mut self, page: Self) {
+        self.pairs.extend(page.pairs);
+        if !self.ray_offsets.is_empty() {
+            self.ray_hits.extend(page.ray_hits);
+        }
+        self.ray_cells.extend(page.ray_cells);
+        self.query_objects.extend(page.query_objects);
+    }
 }
 
 /// GPU time of one stage.

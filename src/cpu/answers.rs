@@ -7,7 +7,7 @@ use super::query_walk::Source;
 use super::ray_search;
 use super::table::Table;
 use super::trees::Trees;
-use crate::api::counters::{Counters, HITS, PAIRS, RESULTS, word};
+use crate::api::counters::{Counters, Output, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, RayMode};
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::{Queries, Rays};
@@ -72,7 +72,7 @@ impl<'a> Answer<'a> {
         let table = self.table.tables.own.params;
         let pairs = pair_params(&table);
         let params = PairBlocks { table, pairs };
-        let capacity = self.outputs.capacity(&PAIRS);
+        let capacity = self.outputs.capacity(Output::Pairs);
         let counters = &mut self.outputs.counters;
         let reads = self.table.tables.reads(self.admits);
         // Reading filters often misses the cache.
@@ -112,7 +112,7 @@ impl<'a> Answer<'a> {
             self.result.world_pairs = world_pairs(&params, reads.own.table.records, reads.own.values, &counts);
         }
         let is_sorted = self.outputs.is_sorted();
-        (_, self.result.pairs) = self.outputs.write(&PAIRS, counts, |written, offsets| {
+        (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |written, offsets| {
             let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
             lists.write(offsets, &mut pairs, &walk);
             if let (Some(lists), Some(walk)) = (static_lists, &static_walk) {
@@ -153,7 +153,7 @@ impl<'a> Answer<'a> {
         let tables = self.table.tables.reads(None).rays(rays);
         let options = &self.outputs.descriptor.outputs;
         let capacity = match options.ray_mode {
-            RayMode::All => self.outputs.capacity(&HITS),
+            RayMode::All => self.outputs.capacity(Output::RayHits),
             _ => None,
         };
         let trees = self.trees(params.rays.count, capacity);
@@ -163,7 +163,7 @@ impl<'a> Answer<'a> {
                 self.result.ray_hits = closest_by(params, &tables, counters, |ray, closest| {
                     ray_search::walk(params, &tables, &trees, overrides, ray, closest)
                 });
-                self.outputs.held.hits = params.rays.count;
+                self.outputs.held.rows[Output::RayHits] = params.rays.count;
             }
             RayMode::Any => {
                 self.result.ray_any = any_by(params, &tables, counters, |ray, any| {
@@ -181,7 +181,7 @@ impl<'a> Answer<'a> {
                 let counts = take(&mut lists.counts);
                 let sorts = self.sorts_lists(capacity);
                 (self.result.ray_offsets, self.result.ray_hits) =
-                    self.outputs.write(&HITS, counts, |written, offsets| {
+                    self.outputs.write(Output::RayHits, counts, |written, offsets| {
                         let mut hits = vec![RayHit { object: 0, t: 0.0 }; written as usize];
                         lists.write(offsets, &mut hits, &walk);
                         if sorts {
@@ -203,7 +203,7 @@ impl<'a> Answer<'a> {
             self.result.query_nearest = nearest(params, &walks, &trees, overrides, &mut self.outputs.counters);
             return Ok(());
         }
-        let capacity = self.outputs.capacity(&RESULTS);
+        let capacity = self.outputs.capacity(Output::QueryObjects);
         let trees = self.trees(params.queries.count, capacity);
         let sources: Vec<_> = match trees[..] {
             // To count box tests, walks are those of the passes.
@@ -218,7 +218,7 @@ impl<'a> Answer<'a> {
         let counts = take(&mut lists.counts);
         let sorts = self.sorts_lists(capacity);
         (self.result.query_offsets, self.result.query_objects) =
-            self.outputs.write(&RESULTS, counts, |written, offsets| {
+            self.outputs.write(Output::QueryObjects, counts, |written, offsets| {
                 let mut objects = lists.write(offsets, written);
                 if sorts {
                     sort_lists(&mut objects, offsets, |&object| object);

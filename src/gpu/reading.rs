@@ -6,7 +6,7 @@ use super::device_context::{DeviceContext, is_lost};
 use super::scope::Scopes;
 use super::staging::{self, Pool, Staging};
 use super::waiting;
-use crate::api::counters::{Counters, Status};
+use crate::api::counters::{Counters, Output, Status};
 use crate::api::error::ReadBackError;
 use crate::shared::cancel::is_stopped;
 use crate::shared::recording::Recording;
@@ -24,18 +24,14 @@ pub(crate) struct Readable<B = wgpu::Buffer> {
     pub id: BufferId,
     pub buffer: B,
     pub row_bytes: u64,
+    pub output: Output,
     pub rows: RowCount,
 }
 
 #[derive(Clone, Copy)]
 pub(crate) enum RowCount {
     Known(u64),
-    Counted {
-        needed: fn(&Counters) -> u64,
-        first: u32,
-        capacity: u32,
-        status: Status,
-    },
+    Counted { first: u32, capacity: u32 },
 }
 
 pub(crate) struct Reading {
@@ -61,6 +57,7 @@ impl<B> Readable<B> {
             id: self.id,
             buffer: (),
             row_bytes: self.row_bytes,
+            output: self.output,
             rows: self.rows,
         }
     }
@@ -68,51 +65,39 @@ impl<B> Readable<B> {
     fn lacking(&self) -> Status {
         match self.rows {
             RowCount::Known(_) => Status::default(),
-            RowCount::Counted { status, .. } => status,
+            RowCount::Counted { .. } => self.output.counted().status,
         }
     }
 
     pub fn held(&self, counters: &Counters) -> u64 {
         match self.rows {
             RowCount::Known(rows) => rows,
-            RowCount::Counted {
-                needed,
-                first,
-                capacity,
-                ..
-            } => needed(counters).saturating_sub(first.into()).min(capacity.into()),
+            RowCount::Counted { first, capacity } => {
+                let (needed, _) = counters.rows(self.output);
+                needed.saturating_sub(first.into()).min(capacity.into())
+            }
         }
     }
 }
 
 impl Readable {
-    pub fn known<T>(buffers: &Buffers, id: BufferId, rows: u64) -> Self {
-        Self {
-            id,
-            buffer: buffers.get(id).clone(),
-            row_bytes: size_of::<T>() as u64,
-            rows: RowCount::Known(rows),
-        }
+    /// Rows that belong to `output`, of known number.
+    pub fn known<T>(buffers: &Buffers, id: BufferId, output: Output, rows: u64) -> Self {
+        Self::new::<T>(buffers, id, output, RowCount::Known(rows))
     }
 
-    /// `first`: index of the first row in the buffer.
-    pub fn counted<T>(
-        buffers: &Buffers,
-        id: BufferId,
-        needed: fn(&Counters) -> u64,
-        [first, capacity]: [u32; 2],
-        status: Status,
-    ) -> Self {
+    /// The rows of `output`. `first`: index of the first row in the buffer.
+    pub fn counted<T>(buffers: &Buffers, id: BufferId, output: Output, [first, capacity]: [u32; 2]) -> Self {
+        Self::new::<T>(buffers, id, output, RowCount::Counted { first, capacity })
+    }
+
+    fn new<T>(buffers: &Buffers, id: BufferId, output: Output, rows: RowCount) -> Self {
         Self {
             id,
             buffer: buffers.get(id).clone(),
             row_bytes: size_of::<T>() as u64,
-            rows: RowCount::Counted {
-                needed,
-                first,
-                capacity,
-                status,
-            },
+            output,
+            rows,
         }
     }
 
@@ -130,13 +115,9 @@ impl Readable {
     pub fn guess(&self, newest: Option<&Counters>, is_last_chance: bool) -> u64 {
         match self.rows {
             RowCount::Known(rows) => rows,
-            RowCount::Counted {
-                needed,
-                first,
-                capacity,
-                ..
-            } => {
-                let last = newest.map_or(0, needed).saturating_sub(first.into());
+            RowCount::Counted { first, capacity } => {
+                let needed = newest.map_or(0, |counters| counters.rows(self.output).0);
+                let last = needed.saturating_sub(first.into());
                 let spare = SPARE / self.row_bytes + if is_last_chance { last / 4 } else { 0 };
                 (last + spare).min(capacity.into())
             }

@@ -1,8 +1,7 @@
 //! Uniform blocks of stages and passes, and pipeline overrides.
 
 use super::grid::{PRIMARY_FLAGS, Params, SCHEME_UNIFORM};
-use crate::api::counters;
-use crate::api::types::{Pair, RayHit};
+use crate::api::counters::wide;
 use crate::shared::bounds::roomy;
 pub use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::wgsl::number;
@@ -172,41 +171,6 @@ pub struct OrderParams {
     pub row_words: u32,
     /// Number of rays or queries; 0 for pairs.
     pub walks: u32,
-}
-
-impl OrderParams {
-    /// Block for pairs.
-    pub fn of_pairs(pairs: &PairParams) -> Self {
-        Self {
-            needed_word: counters::PAIRS.word as u32,
-            first: pairs.first,
-            capacity: pairs.capacity,
-            row_words: (size_of::<Pair>() / 4) as u32,
-            walks: 0,
-        }
-    }
-
-    /// Block for ray hits.
-    pub fn of_hits(rays: &RayParams) -> Self {
-        Self {
-            needed_word: counters::HITS.word as u32,
-            first: rays.first_hit,
-            capacity: rays.hit_capacity,
-            row_words: (size_of::<RayHit>() / 4) as u32,
-            walks: rays.count,
-        }
-    }
-
-    /// Block for query results.
-    pub fn of_results(queries: &QueryParams) -> Self {
-        Self {
-            needed_word: counters::RESULTS.word as u32,
-            first: queries.first,
-            capacity: queries.capacity,
-            row_words: 1,
-            walks: queries.count,
-        }
-    }
 }
 
 /// `Round` of `shaders/common/round.wgsl`. Reference passes have a single round.
@@ -549,10 +513,6 @@ pub(crate) fn add64(words: &mut [u32], first: usize, value: u64) {
     let sum = wide(words, first).wrapping_add(value);
     words[first] = sum as u32;
     words[first + 1] = (sum >> 32) as u32;
-}
-
-pub(crate) fn wide(words: &[u32], first: usize) -> u64 {
-    u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }
 
 pub(crate) fn saturate64(value: u64) -> u32 {

@@ -1,7 +1,5 @@
-//! Reads the counters of a step; counter words of events and culling.
+//! Counter words of events and culling.
 
-use super::blocks;
-use crate::api::counters::{Counters, Status, word};
 use crate::api::frustum::MAX_VIEWS;
 use crate::shared::wgsl::number;
 
@@ -35,51 +33,4 @@ pub mod cull_word {
     pub const SEEN: usize = number("cull/view", "CULL_SEEN") as usize;
     /// Number of words in the buffer.
     pub const COUNT: usize = SEEN + super::MAX_VIEWS as usize;
-}
-
-/// Number of objects, and capacities in rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Held {
-    pub objects: u32,
-    pub entries: u32,
-    pub static_entries: u32,
-    pub pairs: u32,
-    pub hits: u32,
-    pub ray_cells: u32,
-    pub results: u32,
-    pub rounds: u32,
-}
-
-impl Counters {
-    pub(crate) fn from_words(words: &[u32], held: &Held) -> Self {
-        let wide = |first: usize| blocks::wide(words, first);
-        Self {
-            objects: held.objects,
-            invalid: words[word::INVALID],
-            excluded: words[word::EXCLUDED],
-            large: words[word::LARGE],
-            levels: words[word::LEVELS],
-            table_cells: words[word::TABLE_CELLS],
-            entries_needed: wide(word::ENTRIES_NEEDED),
-            entries_capacity: held.entries,
-            static_entries_needed: wide(word::STATIC_ENTRIES_NEEDED),
-            static_entries_capacity: held.static_entries,
-            pairs_needed: wide(word::PAIRS_NEEDED),
-            pairs_capacity: held.pairs,
-            hits_needed: wide(word::HITS_NEEDED),
-            hits_capacity: held.hits,
-            ray_cells_needed: wide(word::RAY_CELLS_NEEDED),
-            ray_cells_capacity: held.ray_cells,
-            results_needed: wide(word::RESULTS_NEEDED),
-            results_capacity: held.results,
-            queries_invalid: words[word::QUERIES_INVALID],
-            query_candidates: wide(word::QUERY_CANDIDATES),
-            rays_invalid: words[word::RAYS_INVALID],
-            pair_candidates: wide(word::PAIR_CANDIDATES),
-            ray_candidates: wide(word::RAY_CANDIDATES),
-            rounds_needed: words[word::ROUNDS_NEEDED].max(1),
-            rounds_capacity: held.rounds,
-            status: Status::from_bits(words[word::STATUS] | words[word::UNFINISHED]),
-        }
-    }
 }

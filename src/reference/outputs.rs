@@ -4,12 +4,11 @@ use super::params::{fixed, overrides_of};
 use super::rays::{ray_cells_count, ray_cells_emit};
 use super::reads::StepReads;
 use super::scan::scan;
-use crate::api::counters::{CountedOutput, RAY_CELLS, word};
+use crate::api::counters::{Counted, Held, Output, wide};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
-use crate::api::error::{BroadPhaseError, completed};
+use crate::api::error::{BroadPhaseError, checked_row_count, completed};
 use crate::api::types::{RayCell, SweptRay};
-use crate::layout::blocks::{Overrides, RayBlocks, ScanParams, wide};
-use crate::layout::counters::Held;
+use crate::layout::blocks::{Overrides, RayBlocks, ScanParams};
 
 /// The offset of each list, then the total, and the rows.
 type Found<T> = (Vec<u32>, Vec<T>);
@@ -37,34 +36,21 @@ impl<'a> Outputs<'a> {
     }
 
     /// `None` without a limit.
-    pub fn capacity(&self, output: &CountedOutput) -> Option<u32> {
-        let capacities = &self.descriptor.outputs.capacities;
-        let capacity = match output.word {
-            word::PAIRS_NEEDED => capacities.pairs,
-            word::HITS_NEEDED => capacities.hits,
-            word::RAY_CELLS_NEEDED => capacities.ray_cells,
-            _ => capacities.results,
-        };
-        fixed(self.descriptor, capacity)
+    pub fn capacity(&self, output: Output) -> Option<u32> {
+        fixed(self.descriptor, self.descriptor.outputs.capacities.of(output))
     }
 
     /// Scans `counts` and emits rows, given their number and the offsets. Fails if the work was cancelled, since
     /// counts or rows may be missing.
     pub fn write<T>(
         &mut self,
-        output: &CountedOutput,
+        output: Output,
         mut counts: Vec<u32>,
         emit: impl FnOnce(u32, &[u32]) -> Vec<T>,
     ) -> Result<Found<T>, BroadPhaseError> {
         let capacity = self.capacity(output);
-        let written = scan_output(output, &mut counts, &mut self.counters, capacity)?;
-        let held = match output.word {
-            word::PAIRS_NEEDED => &mut self.held.pairs,
-            word::HITS_NEEDED => &mut self.held.hits,
-            word::RAY_CELLS_NEEDED => &mut self.held.ray_cells,
-            _ => &mut self.held.results,
-        };
-        *held = capacity.unwrap_or(written);
+        let written = scan_output(&output.counted(), &mut counts, &mut self.counters, capacity)?;
+        self.held.rows[output] = capacity.unwrap_or(written);
         let rows = completed(emit(written, &counts))?;
         Ok((counts, rows))
     }
@@ -80,7 +66,7 @@ impl<'a> Outputs<'a> {
         let grids: Vec<_> = tables.map(|of| of.table.grid).collect();
         let counts = ray_cells_count::ray_cells_count(&params, &grids, rays);
         watch(&counts);
-        self.write(&RAY_CELLS, counts, |written, offsets| {
+        self.write(Output::RayCells, counts, |written, offsets| {
             params.rays.cell_capacity = written;
             ray_cells_emit::ray_cells_emit(&params, &grids, rays, offsets)
         })
@@ -89,7 +75,7 @@ impl<'a> Outputs<'a> {
 
 /// Scans the counts of an output. Returns the number of rows to write.
 pub(super) fn scan_output(
-    output: &CountedOutput,
+    output: &Counted,
     counts: &mut [u32],
     counters: &mut [u32],
     capacity: Option<u32>,
@@ -106,6 +92,6 @@ pub(super) fn scan_output(
     match capacity {
         // Offsets that do not fit saturate to the largest u32, so no row has that place.
         Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
-        None => output.checked_row_count(needed),
+        None => checked_row_count(output, needed),
     }
 }

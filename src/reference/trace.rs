@@ -9,7 +9,7 @@ use super::params::{pair_params, query_params};
 use super::queries::{query_count, query_emit, query_nearest};
 use super::rays::{ray_any, ray_closest, ray_count, ray_emit};
 use super::reads::StepReads;
-use crate::api::counters::{HITS, PAIRS, RESULTS};
+use crate::api::counters::Output;
 use crate::api::descriptor::{BroadPhaseDescriptor, RayMode};
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::{Queries, Rays};
@@ -75,10 +75,10 @@ pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result
     if !matches!(scene.query_input.queries, Queries::None) {
         answer_queries(&mut trace, &mut outputs, &reads, &scene.queries)?;
     }
-    trace.pair_blocks.pairs.capacity = outputs.held.pairs;
-    trace.ray_blocks.rays.hit_capacity = outputs.held.hits;
-    trace.ray_blocks.rays.cell_capacity = outputs.held.ray_cells;
-    trace.query_blocks.queries.capacity = outputs.held.results;
+    trace.pair_blocks.pairs.capacity = outputs.held.rows[Output::Pairs];
+    trace.ray_blocks.rays.hit_capacity = outputs.held.rows[Output::RayHits];
+    trace.ray_blocks.rays.cell_capacity = outputs.held.rows[Output::RayCells];
+    trace.query_blocks.queries.capacity = outputs.held.rows[Output::QueryObjects];
     (trace.counters, trace.tables) = (outputs.counters, tables);
     completed(trace)
 }
@@ -100,7 +100,7 @@ impl Trace {
 
 fn find_pairs(trace: &mut Trace, outputs: &mut Outputs<'_>, reads: &StepReads<'_>) -> Result<(), BroadPhaseError> {
     let (mut params, overrides) = (trace.pair_blocks, outputs.overrides);
-    params.pairs.capacity = outputs.capacity(&PAIRS).unwrap_or(u32::MAX);
+    params.pairs.capacity = outputs.capacity(Output::Pairs).unwrap_or(u32::MAX);
     let (input, static_input) = (reads.pairs(), reads.static_pairs());
     let mut found = pair_count::pair_count(&params, &input, overrides, &mut outputs.counters);
     let mut counts = found.counts;
@@ -116,7 +116,7 @@ fn find_pairs(trace: &mut Trace, outputs: &mut Outputs<'_>, reads: &StepReads<'_
     }
     trace.pair_counts = counts.clone();
     let is_sorted = outputs.is_sorted();
-    (trace.pair_offsets, trace.pairs) = outputs.write(&PAIRS, counts, |written, offsets| {
+    (trace.pair_offsets, trace.pairs) = outputs.write(Output::Pairs, counts, |written, offsets| {
         params.pairs.capacity = written;
         let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
         emit_pairs(&params, &input, overrides, &found.cache, offsets, &mut pairs);
@@ -161,13 +161,13 @@ fn cast_rays(
     match options.ray_mode {
         RayMode::Closest => {
             trace.ray_hits = ray_closest::ray_closest(&params, &tables, overrides, counters);
-            outputs.held.hits = params.rays.count;
+            outputs.held.rows[Output::RayHits] = params.rays.count;
         }
         RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &tables, overrides, counters),
         RayMode::All => {
             trace.ray_counts = ray_count::ray_count(&params, &tables, overrides, counters);
             let (counts, is_sorted) = (trace.ray_counts.clone(), outputs.is_sorted());
-            (trace.ray_offsets, trace.ray_hits) = outputs.write(&HITS, counts, |written, offsets| {
+            (trace.ray_offsets, trace.ray_hits) = outputs.write(Output::RayHits, counts, |written, offsets| {
                 params.rays.hit_capacity = written;
                 let mut hits = ray_emit::ray_emit(&params, &tables, overrides, offsets);
                 if is_sorted {
@@ -198,7 +198,7 @@ fn answer_queries(
     }
     trace.query_counts = query_count::query_count(&params, &walks, overrides, &mut outputs.counters);
     let (counts, is_sorted) = (trace.query_counts.clone(), outputs.is_sorted());
-    (trace.query_offsets, trace.query_objects) = outputs.write(&RESULTS, counts, |written, offsets| {
+    (trace.query_offsets, trace.query_objects) = outputs.write(Output::QueryObjects, counts, |written, offsets| {
         params.queries.capacity = written;
         let mut objects = query_emit::query_emit(&params, &walks, overrides, offsets);
         if is_sorted {

@@ -16,11 +16,11 @@ use super::shape::{Basis, Rounds, initial_rows};
 use super::sort::KeyValueBuffers;
 use super::table::{self, PARAMS, TablePlan, statics};
 use super::walks::TableBlocks;
-use crate::api::counters;
+use crate::api::counters::Output;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::input::count;
-use crate::api::output::PairOutput;
+use crate::api::output::{Page, PairOutput};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
@@ -215,7 +215,6 @@ impl ExclusionPlan {
 
 impl PairPlan {
     pub fn new(basis: &Basis<'_>, table: &TablePlan, excludes: bool) -> Self {
-        let Basis { descriptor, demand, .. } = *basis;
         let own = &table.params;
         let is_uniform = own.is_uniform();
         let rounds = basis.rounds();
@@ -235,9 +234,8 @@ impl PairPlan {
             _ => FEW_CACHED_PARTNERS,
         };
         let default = initial_rows(own.object_count);
-        let capacity = descriptor.outputs.capacities.pairs;
         let params = PairParams {
-            capacity: basis.rows(capacity, demand.pairs, default, size_of::<Pair>()),
+            capacity: basis.rows(Output::Pairs, default, size_of::<Pair>()),
             bit_words: if is_uniform {
                 0
             } else {
@@ -265,13 +263,12 @@ impl PairPlan {
     }
 
     /// Plan of the page from pair `first` on.
-    pub fn page(&self, basis: &Basis<'_>, first: u32) -> Self {
-        let (capacity, wanted) = (basis.descriptor.outputs.capacities.pairs, basis.demand.pairs);
+    pub fn page(&self, basis: &Basis<'_>, first: &Page) -> Self {
         let default = initial_rows(self.object_count);
         Self {
             params: PairParams {
-                first,
-                capacity: basis.rows(capacity, wanted, default, size_of::<Pair>()),
+                first: first.pairs,
+                capacity: basis.rows(Output::Pairs, default, size_of::<Pair>()),
                 ..self.params
             },
             ..*self
@@ -318,18 +315,14 @@ impl PairPlan {
 
     pub fn readable(&self, buffers: &Buffers) -> Vec<Readable> {
         let rows = [self.params.first, self.params.capacity];
-        let mut outputs = vec![Readable::counted::<Pair>(
-            buffers,
-            buffer::PAIRS,
-            |found| found.pairs_needed,
-            rows,
-            counters::PAIRS.status,
-        )];
+        let mut outputs = vec![Readable::counted::<Pair>(buffers, buffer::PAIRS, Output::Pairs, rows)];
         if self.has_worlds() {
+            let worlds = self.world_count.into();
             outputs.push(Readable::known::<u32>(
                 buffers,
                 buffer::WORLD_PAIRS,
-                self.world_count.into(),
+                Output::Pairs,
+                worlds,
             ));
         }
         outputs
@@ -340,7 +333,13 @@ impl PairPlan {
             stage: "pair_order",
             rows: buffer::PAIRS,
             offsets: buffer::OFFSETS,
-            params: OrderParams::of_pairs(&self.params),
+            params: OrderParams {
+                needed_word: Output::Pairs.counted().word as u32,
+                first: self.params.first,
+                capacity: self.params.capacity,
+                row_words: (size_of::<Pair>() / 4) as u32,
+                walks: 0,
+            },
             keys: [objects; 2],
         }
     }
@@ -352,9 +351,15 @@ impl PairPlan {
             rounds: all(&mut rounds.of(params.entry_rows, 1, params.cached)),
             emit_rounds: all(&mut self.emit_rounds()),
             static_rounds: all(&mut self.static_rounds().filter(|_| tables.statics.is_some())),
-            scan: self
-                .scanned()
-                .map(|count| Scan::of(blocks, buffer::OFFSETS, count, &counters::PAIRS, params.capacity)),
+            scan: self.scanned().map(|count| {
+                Scan::of(
+                    blocks,
+                    buffer::OFFSETS,
+                    count,
+                    &Output::Pairs.counted(),
+                    params.capacity,
+                )
+            }),
             static_params: tables.statics,
         }
     }
@@ -591,6 +596,7 @@ pub(crate) fn chunk_words(pairs: u64, entries: u64) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::counters::PerOutput;
     use crate::stages::shape::Demand;
     use crate::stages::table::TableInput;
 
@@ -607,7 +613,7 @@ mod tests {
     #[test]
     fn split_walks_do_not_depend_on_earlier_steps() {
         let crowded = Demand {
-            pairs: 1 << 20,
+            rows: PerOutput::of(|_| 1 << 20),
             is_crowded: Some(true),
             ..Demand::default()
         };

@@ -10,10 +10,10 @@ use super::shape::{Basis, Rounds, initial_rows};
 use super::sort::KeyValueBuffers;
 use super::table::{self, TablePlan, statics};
 use super::walks::{TableBlocks, TableOf, WalkRound};
-use crate::api::counters;
+use crate::api::counters::Output;
 use crate::api::descriptor::PairOrder;
 use crate::api::error::InputError;
-use crate::api::output::{Lists, QueryOutput};
+use crate::api::output::{Lists, Page, QueryOutput};
 use crate::api::queries::{NearestObject, Query, SelfQuery};
 use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
@@ -102,11 +102,11 @@ impl QueryPlan {
             has_statics: table.params.has_statics(),
             rounds: basis.rounds(),
         };
-        Ok(Some(plan.page(basis, 0)))
+        Ok(Some(plan.page(basis, &Page::default())))
     }
 
-    /// Plan of the page from result `first` on.
-    pub fn page(&self, basis: &Basis<'_>, first: u32) -> Self {
+    /// Plan of the page from these rows on.
+    pub fn page(&self, basis: &Basis<'_>, first: &Page) -> Self {
         let outputs = &basis.descriptor.outputs;
         // Sorting needs two words per result.
         let row_bytes = match outputs.pair_order {
@@ -114,10 +114,10 @@ impl QueryPlan {
             _ => size_of::<u32>(),
         };
         let default = initial_rows(self.params.count);
-        let rows = || basis.rows(outputs.capacities.results, basis.demand.results, default, row_bytes);
+        let rows = || basis.rows(Output::QueryObjects, default, row_bytes);
         Self {
             params: QueryParams {
-                first,
+                first: first.results,
                 capacity: if self.lists_objects() { rows() } else { 0 },
                 ..self.params
             },
@@ -170,6 +170,11 @@ impl QueryPlan {
         sizes
     }
 
+    /// Capacity of `output` in rows, or `None` if queries do not write it.
+    pub fn capacity(&self, output: Output) -> Option<u32> {
+        (output == Output::QueryObjects).then_some(self.params.capacity)
+    }
+
     pub fn output(&self, buffers: &Buffers) -> QueryOutput {
         let lists = self.lists_objects();
         QueryOutput {
@@ -185,24 +190,23 @@ impl QueryPlan {
 
     pub fn readable(&self, buffers: &Buffers) -> Vec<Readable> {
         let params = &self.params;
-        let queries = u64::from(params.count);
+        let (queries, objects) = (u64::from(params.count), Output::QueryObjects);
         match (self.lists_objects(), queries) {
             // Without lists, the offsets are a single 0.
-            (true, 0) => vec![Readable::known::<u32>(buffers, buffer::OFFSETS, 1)],
+            (true, 0) => vec![Readable::known::<u32>(buffers, buffer::OFFSETS, objects, 1)],
             (false, 0) => Vec::new(),
             (true, _) => vec![
-                Readable::counted::<u32>(
-                    buffers,
-                    buffer::OBJECTS,
-                    |found| found.results_needed,
-                    [params.first, params.capacity],
-                    counters::RESULTS.status,
-                ),
-                Readable::known::<u32>(buffers, buffer::OFFSETS, queries + 1),
+                Readable::counted::<u32>(buffers, buffer::OBJECTS, objects, [params.first, params.capacity]),
+                Readable::known::<u32>(buffers, buffer::OFFSETS, objects, queries + 1),
             ],
             (false, _) => {
                 let rows = queries * u64::from(params.nearest);
-                vec![Readable::known::<NearestObject>(buffers, buffer::NEAREST, rows)]
+                vec![Readable::known::<NearestObject>(
+                    buffers,
+                    buffer::NEAREST,
+                    objects,
+                    rows,
+                )]
             }
         }
     }
@@ -212,7 +216,13 @@ impl QueryPlan {
             stage: "query_order",
             rows: buffer::OBJECTS,
             offsets: buffer::OFFSETS,
-            params: OrderParams::of_results(&self.params),
+            params: OrderParams {
+                needed_word: Output::QueryObjects.counted().word as u32,
+                first: self.params.first,
+                capacity: self.params.capacity,
+                row_words: 1,
+                walks: self.params.count,
+            },
             keys: [self.params.count, objects],
         })
     }
@@ -227,7 +237,7 @@ impl QueryPlan {
                 blocks,
                 buffer::OFFSETS,
                 params.count + 1,
-                &counters::RESULTS,
+                &Output::QueryObjects.counted(),
                 params.capacity,
             ),
             rounds: WalkRound::all(blocks, tables, table, params.count, is_self_query, |walks| {

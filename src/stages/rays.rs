@@ -14,11 +14,11 @@ use super::sort::variable::VALUES;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
 use super::table::{self, TablePlan, statics};
 use super::walks::{TableBlocks, WalkRound};
-use crate::api::counters;
+use crate::api::counters::Output;
 use crate::api::descriptor::{RayMode, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::input::SWEPT_STRIDE;
-use crate::api::output::{Lists, RayOutput};
+use crate::api::output::{Lists, Page, RayOutput};
 use crate::api::types::{RayCell, RayHit};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
@@ -166,31 +166,23 @@ impl RayPlan {
             sort: table.sort,
             rounds: basis.rounds(),
         };
-        Ok(Some(plan.page(basis, [0; 2])))
+        Ok(Some(plan.page(basis, &Page::default())))
     }
 
-    /// Plan of the page from these first hit and cell on.
-    pub fn page(&self, basis: &Basis<'_>, [first_hit, first_cell]: [u32; 2]) -> Self {
-        let (demand, capacities) = (basis.demand, &basis.descriptor.outputs.capacities);
+    /// Plan of the page from these rows on.
+    pub fn page(&self, basis: &Basis<'_>, first: &Page) -> Self {
         let rays = self.params.count;
-        let hit_bytes = size_of::<RayHit>();
-        let cells = || {
-            basis.rows(
-                capacities.ray_cells,
-                demand.ray_cells,
-                64 * u64::from(rays) + 1024,
-                size_of::<RayCell>(),
-            )
-        };
+        let hits = || basis.rows(Output::RayHits, initial_rows(rays), size_of::<RayHit>());
+        let cells = || basis.rows(Output::RayCells, 64 * u64::from(rays) + 1024, size_of::<RayCell>());
         Self {
             params: RayParams {
-                first_hit,
+                first_hit: first.hits,
                 hit_capacity: match self.mode {
                     RayMode::Closest => rays,
                     RayMode::Any => 0,
-                    RayMode::All => basis.rows(capacities.hits, demand.hits, initial_rows(rays), hit_bytes),
+                    RayMode::All => hits(),
                 },
-                first_cell,
+                first_cell: first.ray_cells,
                 cell_capacity: if self.lists_cells { cells() } else { 0 },
                 ..self.params
             },
@@ -261,6 +253,15 @@ impl RayPlan {
         sizes
     }
 
+    /// Capacity of `output` in rows, or `None` if rays do not write it.
+    pub const fn capacity(&self, output: Output) -> Option<u32> {
+        match output {
+            Output::RayHits => Some(self.params.hit_capacity),
+            Output::RayCells => Some(self.params.cell_capacity),
+            Output::Pairs | Output::QueryObjects => None,
+        }
+    }
+
     pub fn output(&self, buffers: &Buffers) -> RayOutput {
         let one_each = |mode, id| (self.mode == mode).then(|| buffers.get(id).clone());
         let params = &self.params;
@@ -285,45 +286,34 @@ impl RayPlan {
     pub fn readable(&self, buffers: &Buffers) -> Vec<Readable> {
         let params = &self.params;
         let rays = u64::from(params.count);
+        let (hits, cells) = (Output::RayHits, Output::RayCells);
         let mut outputs = Vec::new();
         if rays == 0 {
             // Without lists, the offsets are a single 0.
             let offsets = [
-                (self.mode == RayMode::All, buffer::OFFSETS),
-                (self.lists_cells, buffer::CELL_OFFSETS),
+                (self.mode == RayMode::All, buffer::OFFSETS, hits),
+                (self.lists_cells, buffer::CELL_OFFSETS, cells),
             ];
-            let wanted = offsets.into_iter().filter(|(is_wanted, _)| *is_wanted);
-            outputs.extend(wanted.map(|(_, id)| Readable::known::<u32>(buffers, id, 1)));
+            let wanted = offsets.into_iter().filter(|(is_wanted, ..)| *is_wanted);
+            outputs.extend(wanted.map(|(_, id, output)| Readable::known::<u32>(buffers, id, output, 1)));
             return outputs;
         }
         match self.mode {
-            RayMode::Closest => outputs.push(Readable::known::<RayHit>(buffers, buffer::HITS, rays)),
-            RayMode::Any => outputs.push(Readable::known::<u32>(buffers, buffer::ANY, rays)),
+            RayMode::Closest => outputs.push(Readable::known::<RayHit>(buffers, buffer::HITS, hits, rays)),
+            RayMode::Any => outputs.push(Readable::known::<u32>(buffers, buffer::ANY, hits, rays)),
             RayMode::All => {
                 let rows = [params.first_hit, params.hit_capacity];
                 outputs.extend([
-                    Readable::counted::<RayHit>(
-                        buffers,
-                        buffer::HITS,
-                        |found| found.hits_needed,
-                        rows,
-                        counters::HITS.status,
-                    ),
-                    Readable::known::<u32>(buffers, buffer::OFFSETS, rays + 1),
+                    Readable::counted::<RayHit>(buffers, buffer::HITS, hits, rows),
+                    Readable::known::<u32>(buffers, buffer::OFFSETS, hits, rays + 1),
                 ]);
             }
         }
         if self.lists_cells {
             let rows = [params.first_cell, params.cell_capacity];
             outputs.extend([
-                Readable::counted::<RayCell>(
-                    buffers,
-                    buffer::CELLS,
-                    |found| found.ray_cells_needed,
-                    rows,
-                    counters::RAY_CELLS.status,
-                ),
-                Readable::known::<u32>(buffers, buffer::CELL_OFFSETS, rays + 1),
+                Readable::counted::<RayCell>(buffers, buffer::CELLS, cells, rows),
+                Readable::known::<u32>(buffers, buffer::CELL_OFFSETS, cells, rays + 1),
             ]);
         }
         outputs
@@ -334,7 +324,13 @@ impl RayPlan {
             stage: "ray_order",
             rows: buffer::HITS,
             offsets: buffer::OFFSETS,
-            params: OrderParams::of_hits(&self.params),
+            params: OrderParams {
+                needed_word: Output::RayHits.counted().word as u32,
+                first: self.params.first_hit,
+                capacity: self.params.hit_capacity,
+                row_words: (size_of::<RayHit>() / 4) as u32,
+                walks: self.params.count,
+            },
             keys: [self.params.count, objects],
         })
     }
@@ -343,11 +339,12 @@ impl RayPlan {
         let params = &self.params;
         let of_copy = [buffer::LIMITS, buffer::SOURCE_RAYS, buffer::RAYS];
         let copied = self.copying.map(|copying| Copied::new(blocks, copying, of_copy));
-        let mut scan = |data, output, capacity| Scan::of(blocks, data, params.count + 1, output, capacity);
+        let mut scan =
+            |data, output: Output, capacity| Scan::of(blocks, data, params.count + 1, &output.counted(), capacity);
         RayUniforms {
             copied,
-            hits: scan(buffer::OFFSETS, &counters::HITS, params.hit_capacity),
-            cells: scan(buffer::CELL_OFFSETS, &counters::RAY_CELLS, params.cell_capacity),
+            hits: scan(buffer::OFFSETS, Output::RayHits, params.hit_capacity),
+            cells: scan(buffer::CELL_OFFSETS, Output::RayCells, params.cell_capacity),
             digits: Digit::all(blocks, self.digits()),
             rounds: WalkRound::all(blocks, tables, table, params.count, false, |walks| {
                 self.rounds.of(walks, 1, params.cached).collect()

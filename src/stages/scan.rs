@@ -1,7 +1,6 @@
 //! The scan stage: turns counts into offsets by an exclusive prefix sum in place.
 
-use crate::api::counters::CountedOutput;
-use crate::api::counters::Status;
+use crate::api::counters::{Counted, Status};
 use crate::api::descriptor::RayMode;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Stage, variables};
@@ -46,7 +45,7 @@ pub(crate) struct Scan {
 
 impl Scan {
     /// Sets the status bit of `output` if the total exceeds `capacity`.
-    pub fn of(blocks: &mut Blocks, data: BufferId, count: u32, output: &CountedOutput, capacity: u32) -> Self {
+    pub fn of(blocks: &mut Blocks, data: BufferId, count: u32, output: &Counted, capacity: u32) -> Self {
         Self::new(blocks, data, count, output.word, capacity, output.status)
     }
 

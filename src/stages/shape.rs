@@ -1,5 +1,6 @@
 //! Dependencies of all plans besides their input.
 
+use crate::api::counters::{Output, PerOutput};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, MAX_ROUNDS};
 use crate::gpu::buffers::buffers;
 use crate::gpu::recorder::variables;
@@ -41,10 +42,7 @@ pub(crate) struct Basis<'d> {
 pub(crate) struct Demand {
     pub entries: u32,
     pub static_entries: u32,
-    pub pairs: u32,
-    pub hits: u32,
-    pub ray_cells: u32,
-    pub results: u32,
+    pub rows: PerOutput<u32>,
     pub rounds: u32,
     /// Words of test bits per entry.
     pub bit_words: u32,
@@ -72,8 +70,10 @@ impl Basis<'_> {
         }
     }
 
-    /// Rows of an output. `fixed` is the descriptor's capacity, `wanted` the demand of earlier steps.
-    pub fn rows(&self, fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize) -> u32 {
+    /// Capacity of `output` in rows.
+    pub fn rows(&self, output: Output, default: u64, row_bytes: usize) -> u32 {
+        let fixed = self.descriptor.outputs.capacities.of(output);
+        let wanted = self.demand.rows[output];
         let default = u32::try_from(default).unwrap_or(u32::MAX);
         let rows = match (fixed, self.descriptor.outputs.growth) {
             (Some(fixed), Growth::Fixed) => return fixed,

@@ -7,11 +7,10 @@ use super::inputs::{Placer, check_own_queries, check_queries, query_sources};
 use super::output::StepOutput;
 use super::plan::AnswerPlan;
 use super::table::TableView;
-use crate::api::counters::{Status, word};
+use crate::api::counters::{Output, Status, word};
 use crate::api::error::StepError;
-use crate::api::output::{PairOutput, QueryOutput, RayOutput};
+use crate::api::output::{Page, PairOutput, QueryOutput, RayOutput};
 use crate::api::scene::QueryInput;
-use crate::api::types::Page;
 use crate::gpu::bindings::Range;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::device_context::DeviceContext;
@@ -19,7 +18,6 @@ use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Input, Recorder};
 use crate::gpu::session::Session;
 use crate::gpu::upload::{Block, Blocks, Uniforms};
-use crate::layout::counters::Held;
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::recording::Recording;
 use crate::stages::order::OrderUniforms;
@@ -148,12 +146,11 @@ impl Answers {
     /// `pairs`: capacity for pairs.
     pub fn facts(&self, pairs: u32, reports: Status, sees_crowds: bool) -> Facts {
         let rays = self.plan.rays.filter(RayPlan::lists_hits);
+        let mut of_step = self.view.held;
+        of_step.rows[Output::Pairs] = pairs;
         Facts {
             recording: self.recording.clone(),
-            held: self.plan.held(&Held {
-                pairs,
-                ..self.view.held
-            }),
+            held: self.plan.held(&of_step),
             reports,
             is_of_step: self.is_of_step,
             rays_counted: rays.map(|rays| rays.params.count),
@@ -220,7 +217,7 @@ impl QueryEngine {
     }
 
     /// Plans another page of the last results. `beside`: bytes of the other buffers.
-    pub fn plan_page(&self, basis: &Basis<'_>, first: Page, beside: u64) -> Result<AnswerPlan, StepError> {
+    pub fn plan_page(&self, basis: &Basis<'_>, first: &Page, beside: u64) -> Result<AnswerPlan, StepError> {
         let last = self.last.as_ref().ok_or(StepError::NoStep)?;
         last.counts.check()?;
         Ok(last.plan.page(basis, &last.view.table, first, beside)?)
@@ -287,14 +284,13 @@ impl QueryEngine {
         })
     }
 
-    pub fn readable(&self) -> [Vec<Readable>; 2] {
+    pub fn readable(&self) -> Vec<Readable> {
         let plan = self.last.as_ref().map(|last| &last.plan);
         let rays = plan.and_then(|plan| plan.rays.as_ref());
         let queries = plan.and_then(|plan| plan.queries.as_ref());
-        [
-            rays.map_or_else(Vec::new, |rays| rays.readable(&self.buffers)),
-            queries.map_or_else(Vec::new, |queries| queries.readable(&self.buffers)),
-        ]
+        let rays = rays.into_iter().flat_map(|rays| rays.readable(&self.buffers));
+        let queries = queries.into_iter().flat_map(|queries| queries.readable(&self.buffers));
+        rays.chain(queries).collect()
     }
 
     pub fn clear(&mut self) {

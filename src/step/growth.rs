@@ -1,8 +1,7 @@
 use super::walk_shrink::WalkShrink;
-use crate::api::counters::{Counters, Status};
+use crate::api::counters::{Counters, Held, PerOutput, Status};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::gpu::device_context::DeviceContext;
-use crate::layout::counters::Held;
 use crate::shared::recording::Recording;
 use crate::stages::shape::{Basis, Demand};
 use crate::stages::walks::MAX_WALKS;
@@ -19,10 +18,7 @@ impl Demand {
         Self {
             entries: need(counters.entries_needed),
             static_entries: need(counters.static_entries_needed),
-            pairs: need(counters.pairs_needed),
-            hits: need(counters.hits_needed),
-            ray_cells: need(counters.ray_cells_needed),
-            results: need(counters.results_needed),
+            rows: PerOutput::of(|output| need(counters.rows(output).0)),
             rounds: counters.rounds_needed,
             bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
             chunk_words: pairs::chunk_words(counters.pairs_needed, counters.entries_needed),
@@ -32,20 +28,13 @@ impl Demand {
         }
     }
 
-    pub const fn held(counters: &Counters) -> Self {
+    pub fn held(counters: &Counters) -> Self {
         Self {
             entries: counters.entries_capacity,
             static_entries: counters.static_entries_capacity,
-            pairs: counters.pairs_capacity,
-            hits: counters.hits_capacity,
-            ray_cells: counters.ray_cells_capacity,
-            results: counters.results_capacity,
+            rows: PerOutput::of(|output| counters.rows(output).1),
             rounds: counters.rounds_capacity,
-            bit_words: 0,
-            chunk_words: 0,
-            cached_hits: None,
-            walk_shrink: 0,
-            is_crowded: None,
+            ..Self::default()
         }
     }
 
@@ -60,10 +49,7 @@ impl Demand {
         Self {
             entries: grown(self.entries, needed.entries, held.entries),
             static_entries: grown(self.static_entries, needed.static_entries, held.static_entries),
-            pairs: grown(self.pairs, needed.pairs, held.pairs),
-            hits: grown(self.hits, needed.hits, held.hits),
-            ray_cells: grown(self.ray_cells, needed.ray_cells, held.ray_cells),
-            results: grown(self.results, needed.results, held.results),
+            rows: PerOutput::of(|output| grown(self.rows[output], needed.rows[output], held.rows[output])),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
             chunk_words: needed.chunk_words,
@@ -96,10 +82,7 @@ impl RecentPeak {
     fn observe(&mut self, wanted: Demand, needed: Demand, is_of_step: bool, headroom: f32) -> Demand {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
-        most.pairs = most.pairs.max(needed.pairs);
-        most.hits = most.hits.max(needed.hits);
-        most.ray_cells = most.ray_cells.max(needed.ray_cells);
-        most.results = most.results.max(needed.results);
+        most.rows = PerOutput::of(|output| most.rows[output].max(needed.rows[output]));
         most.rounds = most.rounds.max(needed.rounds);
         self.reads += u32::from(is_of_step);
         if self.reads < READS_BEFORE_SHRINK {
@@ -113,10 +96,7 @@ impl RecentPeak {
         let shrunk = |wanted, most| fewer(wanted, most, MIN_KEPT_ROWS);
         Demand {
             entries: shrunk(wanted.entries, most.entries),
-            pairs: shrunk(wanted.pairs, most.pairs),
-            hits: shrunk(wanted.hits, most.hits),
-            ray_cells: shrunk(wanted.ray_cells, most.ray_cells),
-            results: shrunk(wanted.results, most.results),
+            rows: PerOutput::of(|output| shrunk(wanted.rows[output], most.rows[output])),
             // Shrinks down to 1, since idle rounds also cost dispatches.
             rounds: fewer(wanted.rounds, most.rounds, 1),
             ..wanted
@@ -201,7 +181,16 @@ impl Growth {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::counters::Output;
     use crate::stages::rays::hits_worth_caching;
+
+    fn rows(pairs: u32, hits: u32) -> PerOutput<u32> {
+        PerOutput::of(|output| match output {
+            Output::Pairs => pairs,
+            Output::RayHits => hits,
+            _ => 0,
+        })
+    }
 
     #[test]
     fn hits_are_kept_where_they_are_few_and_seldom_otherwise_than_before() {
@@ -229,25 +218,23 @@ mod tests {
     fn outputs_grow_by_the_need_and_the_headroom() {
         for (headroom, room) in [(0.0, 1_001), (0.25, 1_251), (1.0, 2_002), (16.0, 17_017)] {
             let needed = Demand {
-                pairs: 1_001,
-                hits: u32::MAX,
+                rows: rows(1_001, u32::MAX),
                 ..Demand::default()
             };
             let grown = Demand::default().grown(needed, Demand::default(), headroom);
-            assert_eq!((grown.pairs, grown.hits), (room, u32::MAX));
+            assert_eq!(grown.rows, rows(room, u32::MAX));
         }
     }
 
     #[test]
     fn room_goes_after_steps_that_did_without_and_queries_say_nothing_of_that() {
         let held = Demand {
-            pairs: 1 << 20,
-            hits: 1 << 20,
+            rows: rows(1 << 20, 1 << 20),
             rounds: 5,
             ..Demand::default()
         };
         let few = Demand {
-            pairs: 100,
+            rows: rows(100, 0),
             rounds: 1,
             ..Demand::default()
         };
@@ -259,15 +246,14 @@ mod tests {
             assert_eq!(late.observe(held, few, true, 0.25), held);
         }
         let fewer = Demand {
-            pairs: MIN_KEPT_ROWS,
-            hits: MIN_KEPT_ROWS,
+            rows: rows(MIN_KEPT_ROWS, MIN_KEPT_ROWS),
             rounds: 1,
             ..Demand::default()
         };
         assert_eq!(late.observe(held, few, true, 0.25), fewer);
         // Capacities that queries need, or that are below twice the demand, do not shrink.
         let requested = Demand {
-            hits: 1 << 19,
+            rows: rows(0, 1 << 19),
             rounds: 4,
             ..Demand::default()
         };
@@ -278,7 +264,7 @@ mod tests {
         assert_eq!(
             last,
             Some(Demand {
-                pairs: MIN_KEPT_ROWS,
+                rows: rows(MIN_KEPT_ROWS, 1 << 20),
                 ..held
             })
         );

@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use super::table::TableView;
+use crate::api::counters::Output;
 use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::StepError;
 use crate::api::output::{PairOutput, QueryOutput, RayOutput};
 use crate::gpu::bindings::{Range, RangeRef};
 use crate::gpu::buffers::BufferId;
@@ -62,6 +64,23 @@ pub struct Table {
     pub(crate) context: Arc<DeviceContext>,
     /// Recording that wrote the data read by walks.
     pub(crate) recording: Recording,
+}
+
+impl StepOutput {
+    /// Index of the first row in the buffer of `output`, and its capacity.
+    pub(crate) fn shown(&self, output: Output) -> Result<(u32, u32), StepError> {
+        let lists = match output {
+            Output::Pairs => {
+                let pairs = self.pairs.as_ref().map(|pairs| (pairs.first, pairs.capacity));
+                return pairs.ok_or(StepError::NoOutput { output });
+            }
+            Output::RayHits => &self.rays.hits,
+            Output::RayCells => &self.rays.cells,
+            Output::QueryObjects => &self.queries.objects,
+        };
+        let lists = lists.as_ref().ok_or(StepError::NoOutput { output })?;
+        Ok((lists.first, lists.capacity))
+    }
 }
 
 impl Table {

@@ -1,6 +1,6 @@
 use super::plan::{pair_sizes, sorts};
 use crate::api::descriptor::SortStrategy;
-use crate::api::output::PairOutput;
+use crate::api::output::{Page, PairOutput};
 use crate::gpu::buffers::{Buffers, Sizes};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::Recorder;
@@ -66,8 +66,8 @@ impl FoundPairs {
         }
     }
 
-    /// The page from pair `first` on.
-    pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: u32, recording: &Recording) -> Self {
+    /// The page from these rows on.
+    pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: &Page, recording: &Recording) -> Self {
         let plan = self.plan.page(basis, first);
         Self {
             plan,

@@ -1,15 +1,15 @@
 //! The plan of a recording: plain values, computed once from descriptor, input, demand and limits.
 
 use super::table::{STEP_COUNTERS, kept_by_statics};
-use crate::api::counters::word;
+use crate::api::counters::{Held, Output, PerOutput, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, SortStrategy, check_world_count};
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::input::{Source, count};
+use crate::api::output::Page;
 use crate::api::scene::Scene;
-use crate::api::types::{Aabb, Page};
+use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, rounded};
 use crate::layout::blocks::{SortParams, SourceLayout};
-use crate::layout::counters::Held;
 use crate::layout::digits::count_words;
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;
@@ -157,7 +157,10 @@ impl StepPlan {
             objects: self.table.params.all_objects(),
             entries: self.table.params.entry_capacity,
             static_entries: self.statics.map_or(0, |statics| statics.params.entry_capacity),
-            pairs: self.pairs.map_or(0, |pairs| pairs.params.capacity),
+            rows: PerOutput::of(|output| match (output, &self.pairs) {
+                (Output::Pairs, Some(pairs)) => pairs.params.capacity,
+                _ => 0,
+            }),
             ..Held::default()
         }
     }
@@ -191,9 +194,9 @@ impl AnswerPlan {
     }
 
     /// Plan of a page. `beside`: bytes of the other buffers.
-    pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: Page, beside: u64) -> Result<Self, InputError> {
-        let rays = self.rays.map(|rays| rays.page(basis, [first.hits, first.ray_cells]));
-        let queries = self.queries.map(|queries| queries.page(basis, first.results));
+    pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: &Page, beside: u64) -> Result<Self, InputError> {
+        let rays = self.rays.map(|rays| rays.page(basis, first));
+        let queries = self.queries.map(|queries| queries.page(basis, first));
         let plan = Self {
             rounds: self.rounds,
             ..Self::of(basis, table, rays, queries)
@@ -218,11 +221,12 @@ impl AnswerPlan {
     }
 
     pub fn held(&self, of_step: &Held) -> Held {
-        let rays = self.rays.map(|rays| rays.params).unwrap_or_default();
+        let own = |output| {
+            let of_rays = self.rays.and_then(|rays| rays.capacity(output));
+            of_rays.or(self.queries.and_then(|queries| queries.capacity(output)))
+        };
         Held {
-            hits: rays.hit_capacity,
-            ray_cells: rays.cell_capacity,
-            results: self.queries.map_or(0, |queries| queries.params.capacity),
+            rows: PerOutput::of(|output| own(output).unwrap_or(of_step.rows[output])),
             rounds: self.rounds.count,
             ..*of_step
         }

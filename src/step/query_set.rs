@@ -5,13 +5,13 @@ use super::broad_phase::{GpuBroadPhase, variants};
 use super::growth::Growth;
 use super::output::StepOutput;
 use super::results::{Recorded, Results};
-use crate::api::counters::{Counters, Status};
+use crate::api::counters::{Counters, Output, Status};
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses, validate_outputs};
 use crate::api::error::{DescriptorError, ReadBackError, StepError};
 use crate::api::memory::MemoryUse;
-use crate::api::result::{Outputs, StageTime, StepResult};
+use crate::api::output::Page;
+use crate::api::result::{StageTime, StepResult};
 use crate::api::scene::QueryInput;
-use crate::api::types::Page;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::readback::Readback;
@@ -129,7 +129,7 @@ impl QuerySet {
             let basis = this.growth.basis(&this.session.context, &this.descriptor);
             this.queries
                 .record(&mut this.session, encoder, &basis, view, &input, (true, true))?;
-            this.record_read_back(encoder, Outputs::default()).map(drop)
+            this.record_read_back(encoder, &[]).map(drop)
         })?;
         self.output()
     }
@@ -144,7 +144,7 @@ impl QuerySet {
         }
         self.guarded(encoder, |this, encoder| {
             let basis = this.growth.basis(&this.session.context, &this.descriptor);
-            let plan = this.queries.plan_page(&basis, first, 0)?;
+            let plan = this.queries.plan_page(&basis, &first, 0)?;
             this.queries.record_page(&mut this.session, encoder, plan, false)
         })?;
         self.output()
@@ -157,7 +157,7 @@ impl QuerySet {
     pub fn record_read_back(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        outputs: Outputs,
+        outputs: &[Output],
     ) -> Result<Readback<StepResult>, StepError> {
         let recorded = self.recorded().ok_or(StepError::NoStep)?;
         self.results.record_read_back(&self.session, encoder, recorded, outputs)
@@ -248,14 +248,13 @@ impl QuerySet {
     /// `None` before the first recording.
     fn recorded(&self) -> Option<Recorded> {
         let last = self.queries.last.as_ref()?;
-        let [rays, queries] = self.queries.readable();
         // The broad phase itself reports overflow of pairs.
         let reports = Status::from_bits(!Status::PAIRS.bits());
-        let facts = last.facts(last.view.held.pairs, reports, false);
+        let facts = last.facts(last.view.held.rows[Output::Pairs], reports, false);
         Some(Recorded::new(
             &self.session,
             &self.queries.buffers,
-            [Vec::new(), rays, queries],
+            self.queries.readable(),
             facts,
         ))
     }

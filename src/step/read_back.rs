@@ -2,9 +2,9 @@
 
 use super::broad_phase::GpuBroadPhase;
 use super::results::Recorded;
-use crate::api::counters::{Counters, Status};
+use crate::api::counters::{Counters, Output, Status};
 use crate::api::error::{ReadBackError, StepError};
-use crate::api::result::{Outputs, StageTime, StepResult};
+use crate::api::result::{StageTime, StepResult};
 use crate::gpu::readback::Readback;
 use crate::gpu::reading::Reading;
 
@@ -30,7 +30,7 @@ impl GpuBroadPhase {
 
     /// Records a copy of `outputs`, counters and stage times to the host, directly after the last [`step`](Self::step),
     /// [`page`](Self::page) or [`query`](Self::query) in the same encoder. Never waits: the result arrives a frame or
-    /// two later, unchanged by later steps. See [`Readback`].
+    /// two later, unchanged by later steps. See [`Readback`]. Outputs that the step lacks are skipped.
     ///
     /// Only the device knows the row counts, so the copy has room for the rows of the last result, a quarter more, and
     /// 64 KiB. If an output needs more, the result's [`status`](Counters::status) reports its overflow, and later
@@ -42,7 +42,7 @@ impl GpuBroadPhase {
     pub fn record_read_back(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        outputs: Outputs,
+        outputs: &[Output],
     ) -> Result<Readback<StepResult>, StepError> {
         let recorded = self.recorded().ok_or(StepError::NoStep)?;
         self.results.record_read_back(&self.session, encoder, recorded, outputs)
@@ -65,7 +65,7 @@ impl GpuBroadPhase {
 
     /// Records a copy of the counters to the host.
     pub(super) fn read_counters(&self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
-        self.record_read_back(encoder, Outputs::default()).map(drop)
+        self.record_read_back(encoder, &[]).map(drop)
     }
 
     pub(crate) fn poll_counters(&mut self) {
@@ -76,32 +76,26 @@ impl GpuBroadPhase {
     fn recorded(&self) -> Option<Recorded> {
         let last = self.queries.last.as_ref()?;
         let pairs = self.pairs.found.as_ref();
-        let of_pairs = if self.emits_pairs() {
-            self.pairs.readable()
-        } else {
-            Vec::new()
-        };
-        let [rays, queries] = self.queries.readable();
+        let mut outputs = self.queries.readable();
+        if self.emits_pairs() {
+            outputs.extend(self.pairs.readable());
+        }
         let capacity = pairs.map_or(0, |pairs| pairs.plan.params.capacity);
         let facts = last.facts(capacity, Status::from_bits(!0), pairs.is_some());
-        Some(Recorded::new(
-            &self.session,
-            &self.queries.buffers,
-            [of_pairs, rays, queries],
-            facts,
-        ))
+        Some(Recorded::new(&self.session, &self.queries.buffers, outputs, facts))
     }
 
-    /// Copies counters, stage times and `outputs` of the last recording.
+    /// Copies counters and stage times of the last recording, and all outputs with `reads_outputs`.
     pub(crate) fn record_reading(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        outputs: Outputs,
+        reads_outputs: bool,
     ) -> Result<Reading, StepError> {
         let recorded = self.recorded().ok_or(StepError::NoStep)?;
+        let rows = if reads_outputs { &recorded.outputs[..] } else { &[] };
         Ok(self
             .results
-            .record_reading(&self.session, encoder, &recorded, &recorded.outputs(outputs), false))
+            .record_reading(&self.session, encoder, &recorded, rows, false))
     }
 
     pub(crate) async fn receive(

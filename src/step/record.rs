@@ -11,8 +11,9 @@ use super::table::{Built, STEP_COUNTERS, TableView};
 use crate::api::counters::word;
 use crate::api::error::StepError;
 use crate::api::input;
+use crate::api::output::Page;
 use crate::api::scene::{QueryInput, Scene, Statics, check_device_count};
-use crate::api::types::{Aabb, Page};
+use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Buffers};
 use crate::gpu::recorder::{Binds, Input, find};
 use crate::gpu::upload::{Block, Blocks, Uniforms};
@@ -174,9 +175,9 @@ impl GpuBroadPhase {
         let (view, counts) = (Arc::clone(&last.view), last.counts.clone());
         let basis = self.growth.basis(&self.session.context, &self.descriptor);
         let found = self.pairs.found.as_ref().filter(|found| found.counts.is_same(&counts));
-        let found = found.map(|found| found.page(&basis, &view.table, first.pairs, &self.session.recording));
+        let found = found.map(|found| found.page(&basis, &view.table, &first, &self.session.recording));
         let pairs = found.as_ref().map_or(0, |found| bytes(&found.sizes(view.table.sort)));
-        let answers = self.queries.plan_page(&basis, first, view.bytes + pairs)?;
+        let answers = self.queries.plan_page(&basis, &first, view.bytes + pairs)?;
         if let Some(found) = found {
             let sizes = found.sizes(view.table.sort);
             self.session.fit(&mut self.pairs.buffers, sizes, &[]);

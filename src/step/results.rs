@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::growth::{Facts, Growth};
 use super::warnings::Warnings;
-use crate::api::counters::{Counters, word};
+use crate::api::counters::{Counters, Output, word};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{ReadBackError, StepError};
-use crate::api::result::{Outputs, StageTime, StepResult};
+use crate::api::result::{StageTime, StepResult};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::readback::Readback;
 use crate::gpu::reading::{Copy, HostResult, Readable, Reading, TIMINGS, check_dropped, check_submitted, submit};
@@ -32,8 +32,7 @@ impl Recording {
 #[derive(Clone)]
 pub(crate) struct Recorded<B = wgpu::Buffer> {
     pub counters: B,
-    /// Outputs by [`Outputs`]: pairs, rays, queries.
-    pub outputs: [Vec<Readable<B>>; 3],
+    pub outputs: Vec<Readable<B>>,
     pub facts: Facts,
     /// Stages with times.
     pub stages: Vec<&'static str>,
@@ -63,7 +62,7 @@ pub(crate) struct Results {
 
 impl Recorded {
     /// `answers`: buffers of the counters.
-    pub fn new(session: &Session, answers: &Buffers, outputs: [Vec<Readable>; 3], facts: Facts) -> Self {
+    pub fn new(session: &Session, answers: &Buffers, outputs: Vec<Readable>, facts: Facts) -> Self {
         Self {
             counters: answers.get(COUNTERS).clone(),
             outputs,
@@ -73,16 +72,15 @@ impl Recorded {
         }
     }
 
-    pub fn outputs(&self, of: Outputs) -> Vec<Readable> {
-        let wanted = [of.pairs, of.rays, of.queries];
-        let wanted = self.outputs.iter().zip(wanted).filter(|(_, is_wanted)| *is_wanted);
-        wanted.flat_map(|(outputs, _)| outputs.iter().cloned()).collect()
+    fn outputs(&self, wanted: &[Output]) -> Vec<Readable> {
+        let outputs = self.outputs.iter();
+        outputs.filter(|rows| wanted.contains(&rows.output)).cloned().collect()
     }
 
     fn without_buffers(&self) -> Recorded<()> {
         Recorded {
             counters: (),
-            outputs: Default::default(),
+            outputs: Vec::new(),
             facts: self.facts.clone(),
             stages: self.stages.clone(),
             period: self.period,
@@ -170,13 +168,13 @@ impl Results {
         }
     }
 
-    /// Copies counters, stage times and `outputs`. If `is_last_chance`, copies more rows, since no copy can follow.
+    /// Copies counters, stage times and rows. If `is_last_chance`, copies more rows, since no copy can follow.
     pub fn record_reading(
         &self,
         session: &Session,
         encoder: &mut wgpu::CommandEncoder,
         recorded: &Recorded,
-        outputs: &[Readable],
+        rows: &[Readable],
         is_last_chance: bool,
     ) -> Reading {
         let whole = |name, buffer, bytes| Copy {
@@ -190,24 +188,20 @@ impl Results {
             copies.push(whole(TIMINGS, buffer, bytes));
         }
         let newest = self.counters.as_ref();
-        copies.extend(
-            outputs
-                .iter()
-                .map(|output| output.copy(0..output.guess(newest, is_last_chance))),
-        );
+        copies.extend(rows.iter().map(|rows| rows.copy(0..rows.guess(newest, is_last_chance))));
         session.copy_out(encoder, &copies)
     }
 
-    /// Records a copy of `of` to the host.
+    /// Records a copy of `outputs` to the host.
     pub fn record_read_back(
         &self,
         session: &Session,
         encoder: &mut wgpu::CommandEncoder,
         recorded: Recorded,
-        of: Outputs,
+        outputs: &[Output],
     ) -> Result<Readback<StepResult>, StepError> {
         recorded.facts.recording.check()?;
-        let outputs = recorded.outputs(of);
+        let outputs = recorded.outputs(outputs);
         let reading = self.record_reading(session, encoder, &recorded, &outputs, true);
         let recorded = recorded.without_buffers();
         let outputs: Vec<_> = outputs.iter().map(Readable::without_buffer).collect();
@@ -250,8 +244,7 @@ impl Results {
         recorded: &Recorded,
     ) -> Result<StepResult, ReadBackError> {
         check_dropped(&recorded.facts.recording)?;
-        let outputs = recorded.outputs(Outputs::ALL);
-        let record = |encoder: &mut _| Some(self.record_reading(session, encoder, recorded, &outputs, false));
+        let record = |encoder: &mut _| Some(self.record_reading(session, encoder, recorded, &recorded.outputs, false));
         let submitted = submit(&session.context, record).await?;
         self.receive(session, growth, recorded, submitted).await
     }
@@ -299,11 +292,11 @@ async fn complete(
     reading: Reading,
     timeout: Duration,
 ) -> Result<StepResult, ReadBackError> {
-    let outputs = recorded.outputs(Outputs::ALL);
+    let outputs = &recorded.outputs;
     let mut readings = vec![reading];
     loop {
         let answer = HostResult {
-            outputs: &outputs,
+            outputs,
             counters,
             readings: &readings,
         };
@@ -321,7 +314,7 @@ async fn complete(
         readings.push(rest);
     }
     let result = recorded.result(&HostResult {
-        outputs: &outputs,
+        outputs,
         counters,
         readings: &readings,
     })?;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use crate::api::counters::Held;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::gpu::buffers::{BufferId, Buffers, buffers};
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder::Input;
 use crate::layout::blocks::Exclusions;
-use crate::layout::counters::Held;
 use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{WALKED, buffer as fixed};

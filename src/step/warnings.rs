@@ -1,4 +1,4 @@
-use crate::api::counters::{Counters, Status};
+use crate::api::counters::{Counters, Output, Status};
 
 /// Counters of queries, then of steps.
 #[derive(Default)]
@@ -31,8 +31,10 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
             counters.static_entries_capacity,
         ),
     ];
-    let outputs = counters.outputs();
-    let outputs = outputs.map(|(output, needed, capacity)| (output.status, output.name, needed, capacity));
+    let outputs = Output::ALL.map(|output| {
+        let (needed, capacity) = counters.rows(output);
+        (output.counted().status, output.counted().name, needed, capacity)
+    });
     let shorts = tables
         .map(|(name, needed, capacity)| (Status::ENTRIES, name, needed, capacity))
         .into_iter()

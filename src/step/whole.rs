@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::api::counters::{Counters, Status};
+use crate::api::counters::{Counters, Output, Status};
 use crate::api::descriptor::MAX_ROUNDS;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
-use crate::api::error::{BroadPhaseError, StepError, completed};
-use crate::api::result::{Outputs, StepResult};
+use crate::api::error::{BroadPhaseError, StepError, checked_row_count, completed};
+use crate::api::output::Page;
+use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
-use crate::api::types::Page;
 use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
 use crate::shared::cancel::is_stopped;
@@ -146,7 +146,7 @@ impl Whole {
     ) -> Result<Option<StepResult>, BroadPhaseError> {
         let reading = self.submit(|broad_phase, encoder| {
             record(broad_phase, encoder, true)?;
-            broad_phase.record_reading(encoder, Outputs::ALL)
+            broad_phase.record_reading(encoder, true)
         })?;
         let mut result = self.receive(reading).await?;
         let counters = result.counters;
@@ -200,18 +200,22 @@ impl Whole {
     ) -> Result<Counters, BroadPhaseError> {
         let (reading, submission) = self.submit(|broad_phase, encoder| {
             record(broad_phase, encoder, false)?;
-            broad_phase.record_reading(encoder, Outputs::default())
+            broad_phase.record_reading(encoder, false)
         })?;
         let counters = self.broad_phase.receive_counters(reading, submission).await;
         counters.map_err(|error| self.cause(error))
     }
 
     fn is_complete(&self, result: &StepResult, needed: &Counters) -> bool {
-        let holds = |rows: usize, needed: u64| rows as u64 >= needed;
-        let has_pairs = !self.broad_phase.emits_pairs() || holds(result.pairs.len(), needed.pairs_needed);
-        let has_hits = result.ray_offsets.is_empty() || holds(result.ray_hits.len(), needed.hits_needed);
-        let has_cells = holds(result.ray_cells.len(), needed.ray_cells_needed);
-        has_pairs && has_hits && has_cells && holds(result.query_objects.len(), needed.results_needed)
+        let is_listed = |output| match output {
+            Output::Pairs => self.broad_phase.emits_pairs(),
+            Output::RayHits => !result.ray_offsets.is_empty(),
+            _ => true,
+        };
+        let holds = |output| result.rows(output) as u64 >= needed.rows(output).0;
+        Output::ALL
+            .into_iter()
+            .all(|output| !is_listed(output) || holds(output))
     }
 
     /// Writes all pages. The flag is true if one page sufficed.
@@ -223,7 +227,6 @@ impl Whole {
         if !self.broad_phase.grows() {
             return Ok((whole, true));
         }
-        let all_hits = !whole.ray_offsets.is_empty();
         let mut is_in_parts = false;
         loop {
             if self.is_complete(&whole, &counters) {
@@ -237,30 +240,19 @@ impl Whole {
                 whole.counters.status = whole.counters.status.intersection(Status::ROUNDS | Status::CUT);
                 return Ok((whole, !is_in_parts));
             }
-            let first = Page {
-                pairs: whole.pairs.len() as u32,
-                hits: whole.ray_hits.len() as u32,
-                ray_cells: whole.ray_cells.len() as u32,
-                results: whole.query_objects.len() as u32,
-            };
             is_in_parts = true;
-            let chunk = self.write_page(first, false).await?;
+            let chunk = self.write_page(whole.next_page(), false).await?;
             whole.counters.status = whole.counters.status | chunk.counters.status;
             let rounds = &mut whole.counters.rounds_needed;
             *rounds = chunk.counters.rounds_needed.max(*rounds);
-            whole.pairs.extend(chunk.pairs);
-            if all_hits {
-                whole.ray_hits.extend(chunk.ray_hits);
-            }
-            whole.ray_cells.extend(chunk.ray_cells);
-            whole.query_objects.extend(chunk.query_objects);
+            whole.append(chunk);
         }
     }
 
     async fn write_page(&mut self, first: Page, after_counts: bool) -> Result<StepResult, BroadPhaseError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_page(encoder, first, after_counts)?;
-            broad_phase.record_reading(encoder, Outputs::ALL)
+            broad_phase.record_reading(encoder, true)
         })?;
         self.receive(reading).await
     }
@@ -335,8 +327,8 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
 }
 
 fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
-    for (output, needed, _) in counters.outputs() {
-        output.checked_row_count(needed)?;
+    for output in Output::ALL {
+        checked_row_count(&output.counted(), counters.rows(output).0)?;
     }
     Ok(())
 }

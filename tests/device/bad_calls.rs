@@ -13,8 +13,8 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase,
-    Growth, InputError, OutputOptions, Outputs, Page, Pair, Queries, Query, QueryInput, Ray, RayMode, Rays,
-    ReadBackError, Scene, Scheme, SelfQuery, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
+    Growth, InputError, OutputOptions, Page, Pair, Queries, Query, QueryInput, Ray, RayMode, Rays, ReadBackError,
+    Scene, Scheme, SelfQuery, Source, Statics, StepError, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -498,7 +498,7 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 assert_eq!(asked_in_vain, Err(StepError::Dropped), "{what}");
                 let window = on_gpu.page(&mut ordinary, Page::default()).map(drop);
                 assert_eq!(window, Err(StepError::Dropped), "{what}");
-                let watched = on_gpu.record_read_back(&mut ordinary, Outputs::default()).map(drop);
+                let watched = on_gpu.record_read_back(&mut ordinary, &[]).map(drop);
                 assert_eq!(watched, Err(StepError::Dropped), "{what}");
                 queue.submit([ordinary.finish()]);
                 check_unread(&mut on_gpu, &what);
@@ -624,7 +624,7 @@ fn counters_of_a_dropped_step_do_not_arrive() {
             };
             let (mut step, mut watch) = (encoder(&adapter), encoder(&adapter));
             record(&mut on_gpu, &mut step, scene);
-            let mut later = on_gpu.record_read_back(&mut watch, Outputs::default()).unwrap();
+            let mut later = on_gpu.record_read_back(&mut watch, &[]).unwrap();
             let step = (!is_dropped).then(|| step.finish());
             queue.submit(step.into_iter().chain([watch.finish()]));
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();

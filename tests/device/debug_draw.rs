@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, OutputOptions, OutputRows, Pair,
+    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, Output, OutputOptions, Pair,
     Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
 };
 
@@ -386,10 +386,10 @@ fn what_cannot_be_drawn_is_an_error() {
         recorded.map(|_| ()).unwrap_err()
     };
     for (lines, rows) in [
-        (DebugLines::Pairs, OutputRows::Pairs),
-        (DebugLines::RayCells, OutputRows::RayCells),
+        (DebugLines::Pairs, Output::Pairs),
+        (DebugLines::RayCells, Output::RayCells),
     ] {
-        assert_eq!(refused(lines, 100), StepError::NoOutput { rows });
+        assert_eq!(refused(lines, 100), StepError::NoOutput { output: rows });
     }
     let mut other = DebugDraw::new(
         &BroadPhaseDescriptor {

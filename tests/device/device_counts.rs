@@ -3,8 +3,8 @@ use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError,
-    NearestObject, OutputOptions, OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit,
-    RayMode, Rays, Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
+    NearestObject, Output, OutputOptions, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode,
+    Rays, Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
 };
 
 fn visitor(adapter: &TestAdapter, workgroup_rows: u32) -> wgpu::ComputePipeline {
@@ -114,12 +114,7 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
             },
             ..Default::default()
         };
-        let kinds = [
-            OutputRows::Pairs,
-            OutputRows::Hits,
-            OutputRows::RayCells,
-            OutputRows::QueryObjects,
-        ];
+        let kinds = [Output::Pairs, Output::RayHits, Output::RayCells, Output::QueryObjects];
         let mut args = DispatchArgs::new(None);
         for (case, rows) in kinds.into_iter().enumerate() {
             let workgroup_rows = [64, 1, 256, 100][case];
@@ -134,9 +129,9 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
                 let found = visits(&adapter, encoder, &args, workgroup_rows, 1 << 16);
                 let result = read(&mut broad_phase);
                 let expected = match rows {
-                    OutputRows::Pairs => result.pairs.len(),
-                    OutputRows::Hits => result.ray_hits.len(),
-                    OutputRows::RayCells => result.ray_cells.len(),
+                    Output::Pairs => result.pairs.len(),
+                    Output::RayHits => result.ray_hits.len(),
+                    Output::RayCells => result.ray_cells.len(),
                     _ => result.query_objects.len(),
                 };
                 assert!((1000..1 << 16).contains(&expected), "{rows:?}: {expected}");
@@ -170,10 +165,10 @@ fn a_window_has_the_rows_that_it_shows() {
         let all = step();
         assert!(all.counters.is_complete());
         let counts = [
-            (OutputRows::Pairs, all.pairs.len()),
-            (OutputRows::Hits, all.ray_hits.len()),
-            (OutputRows::RayCells, all.ray_cells.len()),
-            (OutputRows::QueryObjects, all.query_objects.len()),
+            (Output::Pairs, all.pairs.len()),
+            (Output::RayHits, all.ray_hits.len()),
+            (Output::RayCells, all.ray_cells.len()),
+            (Output::QueryObjects, all.query_objects.len()),
         ];
         for left in [[5u32, 90, 7, 30], [0; 4]] {
             let [pairs, hits, ray_cells, results] = [0, 1, 2, 3].map(|kind: usize| counts[kind].1 as u32 - left[kind]);
@@ -202,11 +197,11 @@ fn outputs_that_there_are_not_have_no_rows() {
         let mut encoder = encoder(&adapter);
         let output = broad_phase.step(&mut encoder, Scene::default()).unwrap();
         let mut args = DispatchArgs::new(None);
-        for rows in [OutputRows::Hits, OutputRows::RayCells, OutputRows::QueryObjects] {
+        for rows in [Output::RayHits, Output::RayCells, Output::QueryObjects] {
             let refused = args.record(&mut encoder, &output, rows, 64);
-            assert_eq!(refused.err(), Some(StepError::NoOutput { rows }));
+            assert_eq!(refused.err(), Some(StepError::NoOutput { output: rows }));
         }
-        let refused = args.record(&mut encoder, &output, OutputRows::Pairs, 0);
+        let refused = args.record(&mut encoder, &output, Output::Pairs, 0);
         let what = "rows of a workgroup";
         assert_eq!(refused.err(), Some(InputError::Zero { what }.into()));
     }
@@ -491,7 +486,7 @@ fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
                 args.each_mut()
                     .map(|args| args.record(&mut encoder, &step, rows, 64).unwrap())
             };
-            let of_pairs = rows(OutputRows::Pairs);
+            let of_pairs = rows(Output::Pairs);
             queue.submit([encoder.finish()]);
             let found: [Vec<u32>; 2] = of_pairs.map(|buffer| download(device, queue, &buffer, 16));
             let expected = match frame {
@@ -500,9 +495,7 @@ fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
             };
             assert_eq!(found, expected, "{what}");
             let mut encoder = self::encoder(&adapter);
-            let of_queries = args[1]
-                .record(&mut encoder, &step, OutputRows::QueryObjects, 64)
-                .unwrap();
+            let of_queries = args[1].record(&mut encoder, &step, Output::QueryObjects, 64).unwrap();
             queue.submit([encoder.finish()]);
             let found: Vec<u32> = download(device, queue, &of_queries, 16);
             assert_eq!(found, [25, 1, 1, 1_600], "{what}");

@@ -5,8 +5,8 @@ use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, enco
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, OutputOptions,
-    OutputRows, Outputs, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SelfQuery,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, Output,
+    OutputOptions, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SelfQuery,
     Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
@@ -56,7 +56,7 @@ fn check_outputs(
         assert_eq!(words, [0], "{what}");
     }
     let mut args = DispatchArgs::new(None);
-    for (rows, lists) in [OutputRows::Hits, OutputRows::RayCells, OutputRows::QueryObjects]
+    for (rows, lists) in [Output::RayHits, Output::RayCells, Output::QueryObjects]
         .into_iter()
         .zip(lists)
     {
@@ -81,7 +81,7 @@ fn check_outputs(
 }
 
 fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::CommandEncoder) -> [StepResult; 2] {
-    let mut later = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
+    let mut later = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
     adapter.queue.submit([encoder.finish()]);
     let now = read(gpu);
     let later = later.take().expect("there").expect("in order");
@@ -180,7 +180,7 @@ fn lists_of_nothing_have_outputs() {
                 let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
                 let mut own = encoder(&adapter);
                 let out = set.record(&mut own, &step, asked).expect("a set");
-                let mut later = set.record_read_back(&mut own, Outputs::ALL).expect("a handle");
+                let mut later = set.record_read_back(&mut own, &Output::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
                 check(&block_on(set.read_back()).expect("an answer"), &expected, &what);
                 check(&later.take().expect("there").expect("in order"), &expected, &what);

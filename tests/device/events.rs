@@ -7,8 +7,7 @@ use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, InputError, ObjectNames, ObjectSet,
-    OutputOptions, OutputRows, Page, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError,
-    wgpu,
+    Output, OutputOptions, Page, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError, wgpu,
 };
 use pollster::block_on;
 
@@ -406,10 +405,10 @@ fn what_cannot_be_told_apart_is_refused() {
             let output = steps::record(&mut broad_phase, &mut encoder, input);
             events.record(&mut encoder, &output, names).err()
         };
-        let rows = OutputRows::Pairs;
+        let rows = Output::Pairs;
         assert_eq!(
             refused(&no_pairs, ObjectNames::default()),
-            Some(StepError::NoOutput { rows })
+            Some(StepError::NoOutput { output: rows })
         );
         let what = "generations";
         assert_eq!(

@@ -2,7 +2,7 @@ use crate::common::pool::opened;
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, CreateError, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase,
-    ObjectNames, ObjectSet, OutputRows, Page, PairEvents, Queries, QueryInput, Ray, ReadBackError, Scene, Source,
+    ObjectNames, ObjectSet, Output, Page, PairEvents, Queries, QueryInput, Ray, ReadBackError, Scene, Source,
     StepError, adapters as list_adapters, wgpu,
 };
 use pollster::block_on;
@@ -85,7 +85,7 @@ fn what_was_used_on_another_device_is_a_typed_error() {
             let names = ObjectNames::default();
             let told = [
                 events.record(&mut encoder, &step, names).err(),
-                args.record(&mut encoder, &step, OutputRows::Pairs, 64).err(),
+                args.record(&mut encoder, &step, Output::Pairs, 64).err(),
                 draw.record(&mut encoder, &step, DebugLines::Boxes, [0; 4], 64).err(),
             ];
             if turn == 1 {

@@ -3,7 +3,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, CullDraw, CullOptions,
     Culling, DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, Growth, MemoryUse, ObjectNames, ObjectSet,
-    OutputOptions, OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source,
+    Output, OutputOptions, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source,
     Statics, Status, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
@@ -694,7 +694,7 @@ fn memory_is_what_the_device_holds() {
                 lines
                     .record(&mut encoder, &output, DebugLines::Boxes, [0; 4], 1000)
                     .expect("lines");
-                args.record(&mut encoder, &output, OutputRows::Pairs, 64)
+                args.record(&mut encoder, &output, Output::Pairs, 64)
                     .expect("arguments");
                 queue.submit([encoder.finish()]);
             }

@@ -5,8 +5,8 @@ use crate::common::steps::{UNIT, broad_phase, encoder, read, record};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount,
-    DispatchArgs, Frustum, InputError, ObjectNames, ObjectSet, OutputOptions, OutputRows, Outputs, PairEvents, Queries,
-    QueryInput, Ray, RayMode, ReadBackError, Scene, Scheme, Source, Statics, StepError, StepOutput, wgpu,
+    DispatchArgs, Frustum, InputError, ObjectNames, ObjectSet, Output, OutputOptions, PairEvents, Queries, QueryInput,
+    Ray, RayMode, ReadBackError, Scene, Scheme, Source, Statics, StepError, StepOutput, wgpu,
 };
 use pollster::block_on;
 
@@ -60,7 +60,7 @@ impl Components {
                 "lines",
                 self.lines.record(encoder, step, DebugLines::Pairs, [0; 4], 9).map(drop),
             ),
-            ("args", self.args.record(encoder, step, OutputRows::Pairs, 64).map(drop)),
+            ("args", self.args.record(encoder, step, Output::Pairs, 64).map(drop)),
         ]
     }
 }
@@ -354,7 +354,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
                 }
                 set.record(&mut own, &out, asked).expect("a set");
                 let mut seen = components.culling.record_read_back(&mut own).expect("a handle");
-                let mut hits = set.record_read_back(&mut own, Outputs::ALL).expect("a handle");
+                let mut hits = set.record_read_back(&mut own, &Output::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
                 poll(&adapter);
                 let seen = seen.take().expect("there").expect("in order");
@@ -386,8 +386,8 @@ fn an_answer_that_has_arrived_is_not_lost_with_a_later_encoder() {
         let mut first = encoder(&adapter);
         let step = record(&mut gpu, &mut first, scene(&TWO));
         set.record(&mut first, &step, asked).expect("a set");
-        let mut later = gpu.record_read_back(&mut first, Outputs::ALL).expect("a handle");
-        let mut of_set = set.record_read_back(&mut first, Outputs::ALL).expect("a handle");
+        let mut later = gpu.record_read_back(&mut first, &Output::ALL).expect("a handle");
+        let mut of_set = set.record_read_back(&mut first, &Output::ALL).expect("a handle");
         adapter.queue.submit([first.finish()]);
         poll(&adapter);
         let mut dropped = encoder(&adapter);

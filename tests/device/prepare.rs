@@ -3,8 +3,8 @@ use crate::common::{Rng, TestAdapter, daily_adapters, is_full, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
-    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputOptions, OutputRows,
-    Pair, PairEvents, PairOrder, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, SortStrategy,
+    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, Output, OutputOptions, Pair,
+    PairEvents, PairOrder, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, SortStrategy,
     Source, Statics, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -375,8 +375,7 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
                 .record(&mut encoder, &step, ObjectNames::default())
                 .expect("events");
             drop(events.record_read_back(&mut encoder).expect("a handle"));
-            args.record(&mut encoder, &step, OutputRows::Pairs, 64)
-                .expect("arguments");
+            args.record(&mut encoder, &step, Output::Pairs, 64).expect("arguments");
             let options = CullOptions {
                 list_capacity: Some(10),
                 draw: Some(CullDraw::Vertices(36)),

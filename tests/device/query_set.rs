@@ -1,7 +1,7 @@
 use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
 use crate::common::{Rng, adapters, daily_adapters, sweep, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Dimensions, GpuBroadPhase, OutputOptions, Outputs, Page,
+    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Dimensions, GpuBroadPhase, Output, OutputOptions, Page,
     PairOrder, Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Source,
     Statics, Status, StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
@@ -162,7 +162,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                         picked.queries.objects.unwrap().buffer,
                         sensed.queries.objects.unwrap().buffer
                     );
-                    let later = picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
+                    let later = picking.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
                     if generation == 3 {
                         picking.record(&mut encoder, &step, senses).expect("a set");
                     }
@@ -348,7 +348,7 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
             let step = gpu.step(&mut encoder, frame.input()).expect("a step");
             for set in &mut sets {
                 set.record(&mut encoder, &step, asked).expect("a set");
-                drop(set.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"));
+                drop(set.record_read_back(&mut encoder, &Output::ALL).expect("a handle"));
             }
             // The second frame grows outputs, and their old buffers are freed eight frames later.
             if number > 10 {

@@ -3,7 +3,7 @@ use std::collections::{BTreeSet, VecDeque};
 use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
 use crate::common::{Rng, adapters, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, GpuBroadPhase, ObjectNames, OutputOptions, Outputs,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, GpuBroadPhase, ObjectNames, Output, OutputOptions,
     Page, Pair, PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Readback, Scene, Source, Status,
     StepError, StepResult, adapters as all_adapters, cpu, reference::brute_force, wgpu,
 };
@@ -95,7 +95,7 @@ fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
                 let frame = Frame::new(40 + 90 * (number % 5), &mut rng);
                 let mut encoder = encoder(adapter);
                 gpu.step(&mut encoder, frame.input()).expect("a step");
-                let answer = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
+                let answer = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
                 assert!(!answer.is_ready());
                 adapter.queue.submit([encoder.finish()]);
                 asked.push_back((number, frame, answer));
@@ -132,27 +132,22 @@ fn what_was_asked_for_is_what_arrives() {
         let frame = Frame::new(600, &mut Rng(3));
         let mut encoder = encoder(&adapter);
         gpu.step(&mut encoder, frame.input()).expect("a step");
-        let rays_alone = Outputs {
-            rays: true,
-            ..Outputs::default()
-        };
-        let all = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
+        let rays_alone = &[Output::RayHits, Output::RayCells];
+        let all = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
         let rays = gpu.record_read_back(&mut encoder, rays_alone).expect("a handle");
-        let figures = gpu
-            .record_read_back(&mut encoder, Outputs::default())
-            .expect("a handle");
+        let figures = gpu.record_read_back(&mut encoder, &[]).expect("a handle");
         let first = Page {
             pairs: 5,
             ..Page::default()
         };
         gpu.page(&mut encoder, first).expect("a page");
-        let page = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
+        let page = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
         let query = QueryInput {
             queries: Queries::Boxes(Source::Host(&frame.boxes[..50])),
             ..Default::default()
         };
         gpu.query(&mut encoder, query).expect("a query");
-        let asked = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
+        let asked = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
         adapter.queue.submit([encoder.finish()]);
         let after = block_on(gpu.read_back()).expect("a result");
         let [all, rays, figures, page, asked] =
@@ -185,7 +180,7 @@ fn what_is_copied_grows_with_the_answer() {
             let boxes = if frame < 3 { &few } else { &crowd };
             let mut encoder = encoder(&adapter);
             gpu.step(&mut encoder, host(boxes, &[])).expect("a step");
-            let answer = gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle");
+            let answer = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
             adapter.queue.submit([encoder.finish()]);
             poll(&adapter.device);
             let found = block_on(answer).expect("an answer");
@@ -210,32 +205,32 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut early = encoder(&adapter);
         assert_eq!(
-            gpu.record_read_back(&mut early, Outputs::ALL).err(),
+            gpu.record_read_back(&mut early, &Output::ALL).err(),
             Some(StepError::NoStep),
             "{name}"
         );
         let mut dropped = encoder(&adapter);
         gpu.step(&mut dropped, host(&[UNIT; 3], &[])).expect("a step");
-        let mut answer = gpu.record_read_back(&mut dropped, Outputs::ALL).expect("a handle");
+        let mut answer = gpu.record_read_back(&mut dropped, &Output::ALL).expect("a handle");
         drop(dropped);
         assert!(answer.is_ready(), "{name}");
         assert_eq!(answer.take(), Some(Err(ReadBackError::NotSubmitted)), "{name}");
         assert_eq!(
-            gpu.record_read_back(&mut early, Outputs::ALL).err(),
+            gpu.record_read_back(&mut early, &Output::ALL).err(),
             Some(StepError::Dropped),
             "{name}"
         );
         let mut step = encoder(&adapter);
         gpu.step(&mut step, host(&[UNIT; 3], &[])).expect("a step");
-        let answer = gpu.record_read_back(&mut early, Outputs::ALL).expect("a handle");
+        let answer = gpu.record_read_back(&mut early, &Output::ALL).expect("a handle");
         drop(step);
         adapter.queue.submit([early.finish()]);
         poll(&adapter.device);
         assert_eq!(block_on(answer), Err(ReadBackError::NotSubmitted), "{name}");
         let mut last = encoder(&adapter);
         gpu.step(&mut last, host(&[UNIT; 3], &[])).expect("a step");
-        let answer = gpu.record_read_back(&mut last, Outputs::ALL).expect("a handle");
-        drop(gpu.record_read_back(&mut last, Outputs::ALL).expect("a handle"));
+        let answer = gpu.record_read_back(&mut last, &Output::ALL).expect("a handle");
+        drop(gpu.record_read_back(&mut last, &Output::ALL).expect("a handle"));
         adapter.queue.submit([last.finish()]);
         drop(gpu);
         poll(&adapter.device);
@@ -326,12 +321,9 @@ fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
             events
                 .record(&mut encoder, &step, ObjectNames::default())
                 .expect("events");
-            asked.push_back(gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"));
+            asked.push_back(gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle"));
             late_events.push_back(events.record_read_back(&mut encoder).expect("a handle"));
-            drop(
-                gpu.record_read_back(&mut encoder, Outputs::default())
-                    .expect("a handle"),
-            );
+            drop(gpu.record_read_back(&mut encoder, &[]).expect("a handle"));
             if number > 30 {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }

@@ -7,7 +7,7 @@ use crate::common::steps::{check_hits, check_lists, sorted};
 use crate::common::{Rng, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, Events, Frustum, GpuBroadPhase,
-    ObjectNames, OutputOptions, Outputs, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Readback, Scene,
+    ObjectNames, Output, OutputOptions, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Readback, Scene,
     Source, StepResult, Uses, Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -256,9 +256,9 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             sensors.record(&mut encoder, &step, senses).expect("a set");
             let frame = Frame {
                 number,
-                step: gpu.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
-                picking: picking.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
-                sensors: sensors.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
+                step: gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
+                picking: picking.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
+                sensors: sensors.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
                 events: events.record_read_back(&mut encoder).expect("a handle"),
                 seen: culling.record_read_back(&mut encoder).expect("a handle"),
                 views,

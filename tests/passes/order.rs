@@ -1,30 +1,20 @@
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::Pair;
-use gpu_broad_phase::internals::blocks::{OrderParams, PairParams, QueryParams, RayParams};
+use gpu_broad_phase::internals::blocks::OrderParams;
+use gpu_broad_phase::internals::counters;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, order_seconds, shown};
 use gpu_broad_phase::internals::shaders;
 
 fn order_params(kind: usize, count: u32, [first, capacity]: [u32; 2]) -> OrderParams {
-    match kind {
-        0 => OrderParams::of_pairs(&PairParams {
-            first,
-            capacity,
-            ..PairParams::default()
-        }),
-        1 => OrderParams::of_hits(&RayParams {
-            first_hit: first,
-            hit_capacity: capacity,
-            count,
-            ..RayParams::default()
-        }),
-        _ => OrderParams::of_results(&QueryParams {
-            first,
-            capacity,
-            count,
-            ..QueryParams::default()
-        }),
+    let needed_words = [counters::PAIRS_NEEDED, counters::HITS_NEEDED, counters::RESULTS_NEEDED];
+    OrderParams {
+        needed_word: needed_words[kind] as u32,
+        first,
+        capacity,
+        row_words: [2, 2, 1][kind],
+        walks: if kind == 0 { 0 } else { count },
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs the broad phase and prepares its outputs for drawing.
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, OutputOptions, OutputRows, Ray,
+    BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, Output, OutputOptions, Ray,
     RayMode, Scene, Source, StageTime,
 };
 
@@ -107,7 +107,7 @@ impl Finder {
         let (Some(pairs), Some(hits)) = (&step.pairs, &step.rays.hits) else {
             unreachable!("the descriptor asks for pairs and all hits");
         };
-        let rows = self.dispatch.record(encoder, &step, OutputRows::Pairs, 64)?;
+        let rows = self.dispatch.record(encoder, &step, Output::Pairs, 64)?;
         let cells = match settings.cells {
             true => {
                 let levels = settings.level.map_or(!0, |level| 1 << level);

@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use bevy::ecs::entity::Entity;
-use gpu_broad_phase::{Outputs, Query, QueryInput, Ray, StepResult};
+use gpu_broad_phase::{Query, QueryInput, Ray, StepResult};
 
 use crate::objects::ObjectEntities;
 
@@ -22,14 +22,6 @@ impl Batch {
             rays: self.rays[..].into(),
             queries: self.queries[..].into(),
             ..QueryInput::default()
-        }
-    }
-
-    pub fn outputs(&self) -> Outputs {
-        Outputs {
-            rays: !self.rays.is_empty(),
-            queries: !self.queries.is_empty(),
-            ..Outputs::default()
         }
     }
 

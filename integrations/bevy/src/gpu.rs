@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, PairTracker, QuerySet, ReadBackError, Readback,
+    BroadPhaseDescriptor, CreateError, GpuBroadPhase, Output, InputError, PairTracker, QuerySet, ReadBackError, Readback,
     Source, StepError, StepOutput, StepResult, Uses, wgpu,
 };
 
@@ -135,7 +135,8 @@ impl Gpu {
         let asks = !batch.is_empty() && self.written.is_some() && !is_busy;
         if let (true, Some(written)) = (asks, &self.written) {
             self.query_set.record(&mut encoder, &written.step, batch.input())?;
-            let later = self.query_set.record_read_back(&mut encoder, batch.outputs())?;
+            let asked = [Output::RayHits, Output::QueryObjects];
+            let later = self.query_set.record_read_back(&mut encoder, &asked)?;
             self.batches.push_back((batch.number, written.entities.clone(), later));
         }
         #[cfg(feature = "gizmos")]

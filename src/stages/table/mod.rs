@@ -17,7 +17,7 @@ use super::input::{Copied, Copying};
 use super::scan::{self, Scan};
 use super::shape::{Basis, COUNTERS};
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
-use crate::api::counters;
+use crate::api::counters::ENTRIES;
 use crate::api::descriptor::{Growth, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::input::count;
@@ -317,7 +317,7 @@ impl TablePlan {
                 blocks,
                 buffer::ENTRY_OFFSETS,
                 entry_counts(params),
-                &counters::ENTRIES,
+                &ENTRIES,
                 params.entry_capacity,
             ),
             before_first: blocks.push(&before_first),
@@ -475,6 +475,7 @@ pub(crate) const fn entry_counts(params: &Params) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::counters::PerOutput;
     use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
     use crate::stages::shape::Demand;
 
@@ -505,7 +506,7 @@ mod tests {
     fn the_large_object_table_does_not_depend_on_earlier_steps() {
         let more = Demand {
             entries: 1 << 20,
-            pairs: 1 << 20,
+            rows: PerOutput::of(|_| 1 << 20),
             rounds: 3,
             bit_words: 64,
             is_crowded: Some(true),

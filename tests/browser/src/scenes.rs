@@ -6,7 +6,7 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, Backend, BoxLayout, BoxWords, BroadPhase, BroadPhaseDescriptor, CullOptions, Culling, Frustum, NONE,
-    ObjectNames, ObjectSet, OutputOptions, Outputs, PairEvents, Queries, Query, QueryInput, QueryMode, RayHit, RayMode,
+    ObjectNames, ObjectSet, Output, OutputOptions, PairEvents, Queries, Query, QueryInput, QueryMode, RayHit, RayMode,
     Rays, Scene, SelfQuery, Source, Statics, StepResult, TableShader, Uses, wgpu,
 };
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -493,9 +493,9 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
             set.record(&mut encoder, &step, queries).expect("a set");
             asked.push((
                 broad_phase
-                    .record_read_back(&mut encoder, Outputs::ALL)
+                    .record_read_back(&mut encoder, &Output::ALL)
                     .expect("a handle"),
-                set.record_read_back(&mut encoder, Outputs::ALL).expect("a handle"),
+                set.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
                 events.record_read_back(&mut encoder).expect("a handle"),
             ));
             gpu.queue.submit([encoder.finish()]);

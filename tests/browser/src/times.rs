@@ -1,4 +1,4 @@
-use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Outputs, Scene, Source};
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Scene, Source};
 use web_time::Instant;
 
 use crate::Say;
@@ -31,7 +31,7 @@ pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
         let start = Instant::now();
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         broad_phase.step(&mut encoder, input).expect("a step");
-        let counters = broad_phase.record_read_back(&mut encoder, Outputs::default());
+        let counters = broad_phase.record_read_back(&mut encoder, &[]);
         gpu.queue.submit([encoder.finish()]);
         let counters = counters.expect("a handle").await.expect("an answer").counters;
         assert!(counters.is_complete());

@@ -7,9 +7,9 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BoxLayout, BoxWords, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
-    DeviceCount, Dimensions, DispatchArgs, Events, Growth, ObjectSet, OutputOptions, OutputRows, Outputs, Page, Pair,
-    PairEvent, PairEvents, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme,
-    SelfQuery, SortStrategy, Source, Statics, SweptRay, wgpu,
+    DeviceCount, Dimensions, DispatchArgs, Events, Growth, ObjectSet, Output, OutputOptions, Page, Pair, PairEvent,
+    PairEvents, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery,
+    SortStrategy, Source, Statics, SweptRay, wgpu,
 };
 use pollster::block_on;
 
@@ -726,13 +726,7 @@ fn query_sets(run: &mut Run<'_>) {
 
 fn copies(run: &mut Run<'_>) {
     let lists = Lists::lattice(500);
-    for outputs in [
-        Outputs::ALL,
-        Outputs {
-            queries: true,
-            ..Outputs::default()
-        },
-    ] {
+    for outputs in [&Output::ALL[..], &[Output::QueryObjects]] {
         let copied = run.on_gpu(|gpu, encoder| {
             gpu.step(encoder, lists.scene()).unwrap();
             gpu.record_read_back(encoder, outputs).unwrap()
@@ -855,12 +849,7 @@ fn lines(run: &mut Run<'_>) {
 fn dispatch_args(run: &mut Run<'_>) {
     let Some(adapter) = run.adapter() else { return };
     let lists = Lists::lattice(300);
-    for rows in [
-        OutputRows::Pairs,
-        OutputRows::Hits,
-        OutputRows::RayCells,
-        OutputRows::QueryObjects,
-    ] {
+    for rows in [Output::Pairs, Output::RayHits, Output::RayCells, Output::QueryObjects] {
         let mut args = DispatchArgs::new(None);
         let mut buffer = None;
         run.step_and(&lists.scene(), |encoder, step| {

@@ -8,7 +8,7 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs,
-    Growth, Handle, ObjectSet, OutputOptions, OutputRows, PairEvent, PairEvents, PairOrder, Queries, Query, QueryInput,
+    Growth, Handle, ObjectSet, Output, OutputOptions, PairEvent, PairEvents, PairOrder, Queries, Query, QueryInput,
     QueryMode, Ray, RayMode, Scene, Scheme, SortStrategy, Source, TableShader, cpu, reference, wgpu,
 };
 use pollster::block_on;
@@ -338,7 +338,7 @@ fn check_views_and_lines(adapter: &TestAdapter) {
         culling
             .record(&mut encoder, &step, Source::Host(&frusta), options)
             .unwrap();
-        let args = args.record(&mut encoder, &step, OutputRows::Pairs, 64).unwrap();
+        let args = args.record(&mut encoder, &step, Output::Pairs, 64).unwrap();
         let drawn = [
             DebugLines::Boxes,
             DebugLines::Pairs,

@@ -1,7 +1,7 @@
 //! The broad phase on its own GPU device.
 
 use gpu_broad_phase::{
-    EventOutput, GpuBroadPhase, Lists, Outputs, PairEvents, QuerySet, Readback, StepError, StepOutput, StepResult,
+    EventOutput, GpuBroadPhase, Lists, PairEvents, QuerySet, Readback, StepError, StepOutput, StepResult,
     Table,
 };
 use wasm_bindgen::prelude::*;
@@ -313,7 +313,7 @@ impl Gpu {
     /// Resolves when the next step knows the capacities that the last one needed.
     pub fn settle(&self) -> Result<Settled, JsValue> {
         let mut encoder = reading_encoder(&self.device);
-        let later = self.broad_phase.record_read_back(&mut encoder, Outputs::default());
+        let later = self.broad_phase.record_read_back(&mut encoder, &[]);
         settled(&self.queue, encoder, later)
     }
 
@@ -385,7 +385,7 @@ impl Set {
 
     pub fn settle(&self) -> Result<Settled, JsValue> {
         let mut encoder = reading_encoder(&self.device);
-        let later = self.set.record_read_back(&mut encoder, Outputs::default());
+        let later = self.set.record_read_back(&mut encoder, &[]);
         settled(&self.queue, encoder, later)
     }
 

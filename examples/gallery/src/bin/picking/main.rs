@@ -16,7 +16,7 @@ use gallery::{Demo, DrawState, Frame, FrameReadback, Gpu, Input, Orbit, Random, 
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, ObjectSet,
-    OutputOptions, OutputRows, Queries, Query, QueryInput, Ray, RayMode, Rays, Source,
+    Output, OutputOptions, Queries, Query, QueryInput, Ray, RayMode, Rays, Source,
 };
 
 const SPACING: f32 = 1.8;
@@ -175,7 +175,7 @@ impl Picking {
             .debug_draw
             .record(encoder, &answer, kind, [0, 0, 0, CELL_ALPHA], lines)?;
         let lines = [lines.vertices, lines.args];
-        let rows = self.dispatch.record(encoder, &answer, OutputRows::QueryObjects, 64)?;
+        let rows = self.dispatch.record(encoder, &answer, Output::QueryObjects, 64)?;
         let group = gpu.bind_group_at(
             &self.mark.get_bind_group_layout(0),
             &[(4, &selected.buffer), (5, &rows), (6, &self.marks)],

@@ -14,8 +14,8 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, FrameReadback, Gpu, Input, Orbit, Random, SOLID_BACKGROUND};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, OutputOptions,
-    OutputRows, Ray, RayHit, RayMode, Scene, Source,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, Output,
+    OutputOptions, Ray, RayHit, RayMode, Scene, Source,
 };
 
 /// Capacity for cell lines. A cell has twelve.
@@ -244,7 +244,7 @@ impl Demo for Renderer {
         let step = self.broad_phase.step(frame.encoder, input)?;
         let hits = step.rays.closest.as_ref().context("the closest hit is asked for")?;
         let pairs = step.pairs.as_ref().context("pairs are asked for")?;
-        let rows = self.dispatch.record(frame.encoder, &step, OutputRows::Pairs, 64)?;
+        let rows = self.dispatch.record(frame.encoder, &step, Output::Pairs, 64)?;
         let count_group = gpu.bind_group_at(
             &self.count_overlaps.get_bind_group_layout(0),
             &[(3, &pairs.buffer), (4, &rows), (5, &self.overlaps)],
