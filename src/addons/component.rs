@@ -6,10 +6,11 @@ use crate::api::error::{InputError, ReadBackError, StepError};
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::{Buffers, Sizes};
 use crate::gpu::device_context::DeviceContext;
+use crate::gpu::passes::{Passes, variables};
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::reading::error_or_lost;
-use crate::gpu::recorder::{Binds, Input, Recorder, variables};
+use crate::gpu::recorder::{Input, Recorder};
 use crate::gpu::scope::{DeviceErrors, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::staging::Staging;
@@ -84,27 +85,27 @@ impl Component {
         blocks.finish(device, encoder, &self.uploads, &mut self.blocks, &mut self.bindings)
     }
 
-    pub fn recorder<'r>(
-        &'r mut self,
-        device: &'r wgpu::Device,
-        encoder: &'r mut wgpu::CommandEncoder,
-        uniforms: &'r Uniforms,
-        binds: Vec<Binds>,
-        inputs: &'r [Input],
-    ) -> Recorder<'r> {
-        Recorder {
+    pub fn record(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        passes: &Passes,
+        uniforms: &Uniforms,
+        inputs: &[Input],
+    ) {
+        let mut recorder = Recorder {
             device,
             encoder,
             pipelines: &self.pipelines,
             bindings: &mut self.bindings,
-            buffers: vec![&self.buffers],
+            buffers: &[&self.buffers],
             uniforms,
-            binds,
             inputs,
             timing: None,
             submits: None,
             label: &self.label,
-        }
+        };
+        recorder.record(passes);
     }
 
     pub fn check_errors(&mut self, scopes: Scopes, context: &DeviceContext) -> Result<(), StepError> {

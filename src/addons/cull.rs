@@ -12,10 +12,11 @@ use crate::api::output::Lists;
 use crate::gpu::buffers::{Sizes, buffers, check_own};
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::group::Group;
+use crate::gpu::passes::{Passes, WORKGROUP, variables};
 use crate::gpu::preparation::Preparation;
 use crate::gpu::readback::Readback;
 use crate::gpu::reading::{self, Copy, Reading};
-use crate::gpu::recorder::{Input, Recorder, WORKGROUP, variables};
+use crate::gpu::recorder::Input;
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::Staging;
@@ -285,22 +286,22 @@ impl Culling {
         for (place, (table, block)) in tables.iter().enumerate() {
             let mut inputs = inputs(table);
             inputs.push(frusta.clone());
-            let mut recorder = self
-                .own
-                .recorder(device, encoder, &uniforms, vec![PARAMS.is_block(*block)], &inputs);
+            let mut passes = Passes::new(vec![PARAMS.is_block(*block)]);
             if place == 0 {
-                recorder.clear(buffer::COUNTERS);
-                recorder.clear_words(buffer::VISIBLE, 0, u64::from(words).max(1));
+                passes.clear(buffer::COUNTERS);
+                passes.clear_words(buffer::VISIBLE, 0, u64::from(words).max(1));
             }
-            recorder.stage("cull", |stage| {
+            passes.stage("cull", |stage| {
                 if place == 0 {
                     stage.run_groups(&CULL_VIEWS, 1, &[cull]);
                 }
                 stage.run(&CULL_OBJECTS, table.params.object_count, &[cull]);
             });
+            self.own.record(device, encoder, &passes, &uniforms, &inputs);
         }
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &[]);
-        record_outputs(&mut recorder, params, blocks_of_call);
+        let mut passes = Passes::default();
+        record_outputs(&mut passes, params, blocks_of_call);
+        self.own.record(device, encoder, &passes, &uniforms, &[]);
     }
 
     /// Frees all memory. Also drops the bind groups of up to eight past steps, which keep their outputs alive. Call it
@@ -395,13 +396,13 @@ fn objects_in(words: &[u32]) -> impl Iterator<Item = u32> {
     })
 }
 
-fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: CullUniforms) {
+fn record_outputs(passes: &mut Passes, params: &CullParams, blocks: CullUniforms) {
     let words = params.view_count * params.words;
     let binds = [CULL.is_block(blocks.cull)];
     if params.lists != 0 {
-        recorder.clear_words(buffer::LIST_ROWS, words as usize, 1);
+        passes.clear_words(buffer::LIST_ROWS, words as usize, 1);
     }
-    recorder.stage("cull_lists", |stage| {
+    passes.stage("cull_lists", |stage| {
         let groups = params.view_count * params.words.div_ceil(WORKGROUP);
         stage.run_groups(&CULL_COUNT, groups, &binds);
         if let Some(scan) = blocks.scan {

@@ -4,8 +4,9 @@ use crate::api::counters::{Output, Status};
 use crate::api::error::{InputError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::gpu::buffers::buffers;
+use crate::gpu::passes::{Passes, variables};
 use crate::gpu::preparation::Preparation;
-use crate::gpu::recorder::{Input, variables};
+use crate::gpu::recorder::Input;
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
@@ -121,10 +122,11 @@ impl DispatchArgs {
         });
         let uniforms = self.own.write(device, encoder, blocks);
         let inputs = [Input::whole(STEP_COUNTERS, &step.counters)];
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &inputs);
-        recorder.stage("args", |stage| {
+        let mut passes = Passes::default();
+        passes.stage("args", |stage| {
             stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });
+        self.own.record(device, encoder, &passes, &uniforms, &inputs);
         self.own.check_errors(scopes, &context)?;
         Ok(self.own.buffers.get(buffer::ARGS).clone())
     }

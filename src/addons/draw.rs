@@ -7,8 +7,9 @@ use crate::api::memory::MemoryUse;
 use crate::api::types::LineVertex;
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::buffers::buffers;
+use crate::gpu::passes::{Passes, Variable, WORKGROUP, variables};
 use crate::gpu::preparation::Preparation;
-use crate::gpu::recorder::{Input, Variable, WORKGROUP, variables};
+use crate::gpu::recorder::Input;
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
@@ -202,14 +203,13 @@ impl DebugDraw {
         });
         let uniforms = self.own.write(device, encoder, blocks);
         let inputs = inputs(step, &source.table);
-        let mut recorder = self
-            .own
-            .recorder(device, encoder, &uniforms, vec![PARAMS.is_block(params)], &inputs);
-        recorder.clear(buffer::ARGS);
-        recorder.stage("lines", |stage| {
+        let mut passes = Passes::new(vec![PARAMS.is_block(params)]);
+        passes.clear(buffer::ARGS);
+        passes.stage("lines", |stage| {
             let groups = source.rows.div_ceil(WORKGROUP).max(1);
             stage.run_groups(source.pass, groups, &[DRAW.is_block(draw)]);
         });
+        self.own.record(device, encoder, &passes, &uniforms, &inputs);
         self.own.check_errors(scopes, &context)?;
         Ok(DebugOutput {
             vertices: self.own.buffers.get(buffer::LINES).clone(),

@@ -17,10 +17,11 @@ use crate::api::types::PairEvent;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, check_own};
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::group::Group;
+use crate::gpu::passes::{Passes, WORKGROUP, variables};
 use crate::gpu::preparation::Preparation;
 use crate::gpu::readback::Readback;
 use crate::gpu::reading::{self, Copy, Reading};
-use crate::gpu::recorder::{Input, WORKGROUP, variables};
+use crate::gpu::recorder::Input;
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::Staging;
@@ -357,28 +358,29 @@ impl PairEvents {
             Scan::new(&mut blocks, marks, rows + 1, total_word, u32::MAX, Status::default())
         });
         let uniforms = self.own.write(device, encoder, blocks);
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &inputs);
-        recorder.clear(COUNTER_BUFFERS[recorded.side]);
-        recorder.clear_words(buffer::MARKS, 0, u64::from(capacity) + 1);
-        recorder.clear_words(buffer::MATCHED, 0, u64::from(previous_capacity) + 1);
+        let mut passes = Passes::default();
+        passes.clear(COUNTER_BUFFERS[recorded.side]);
+        passes.clear_words(buffer::MARKS, 0, u64::from(capacity) + 1);
+        passes.clear_words(buffer::MATCHED, 0, u64::from(previous_capacity) + 1);
         let event = [EVENT.is_block(params)];
         let groups = GROUP_BUFFERS[recorded.side];
         let previous_groups = last.map_or(buffer::NOTHING, |last| GROUP_BUFFERS[last.side]);
-        recorder.stage("event_match", |stage| {
+        passes.stage("event_match", |stage| {
             copied.iter().for_each(|words| words.record(stage));
             let args = [DISPATCH.is_block(dispatch), dispatch::buffer::ARGS.is(groups)];
             stage.run_groups(&DISPATCH_ARGS, 1, &args);
             stage.run_indirect(&EVENT_MATCH, groups, &event);
             scans.into_iter().for_each(|scan| scan.record(stage));
         });
-        recorder.stage("event_emit", |stage| {
+        passes.stage("event_emit", |stage| {
             stage.run_indirect(&EVENT_EMIT, groups, &event);
             stage.run_indirect(&EVENT_END, previous_groups, &event);
         });
-        recorder.clear_words(buffer::TABLE, 0, u64::from(recorded.table_mask()) + 1);
-        recorder.stage("event_insert", |stage| {
+        passes.clear_words(buffer::TABLE, 0, u64::from(recorded.table_mask()) + 1);
+        passes.stage("event_insert", |stage| {
             stage.run_indirect(&EVENT_INSERT, groups, &event);
         });
+        self.own.record(device, encoder, &passes, &uniforms, &inputs);
     }
 
     /// Uploads generations from the host. Returns those to copy to a packed buffer too.
@@ -506,8 +508,8 @@ impl PairEvents {
         });
         let uniforms = self.own.write(device, encoder, blocks);
         let counters = COUNTER_BUFFERS[rows.side];
-        let mut recorder = self.own.recorder(device, encoder, &uniforms, Vec::new(), &[]);
-        recorder.stage("event_begun", |stage| {
+        let mut passes = Passes::default();
+        passes.stage("event_begun", |stage| {
             let binds = [
                 EVENT.is_block(params),
                 ROWS.is(ROW_BUFFERS[rows.side]),
@@ -515,6 +517,7 @@ impl PairEvents {
             ];
             stage.run(&EVENT_BEGUN, begun_room, &binds);
         });
+        self.own.record(device, encoder, &passes, &uniforms, &[]);
         let copy = |id: BufferId, row_bytes: u64, rows: u64| Copy {
             name: id.name,
             buffer: self.own.buffers.get(id),

@@ -187,10 +187,6 @@ impl Uses {
         nearest: true,
         excluded_pairs: true,
     };
-
-    pub(crate) const fn casts(self) -> bool {
-        self.rays || self.swept_rays
-    }
 }
 
 /// Outputs of a [`GpuBroadPhase`](crate::GpuBroadPhase) or a [`QuerySet`](crate::QuerySet), and their limits.
@@ -356,14 +352,6 @@ impl BroadPhaseDescriptor<'_> {
     pub fn validate(&self) -> Result<(), DescriptorError> {
         validate(self)?;
         check_world_count(self, LARGEST_COUNT - 1)
-    }
-
-    pub(crate) const fn is_uniform(&self) -> bool {
-        matches!(self.scheme, Scheme::Uniform { .. })
-    }
-
-    pub(crate) const fn is_hierarchical(&self) -> bool {
-        matches!(self.scheme, Scheme::Hierarchical)
     }
 
     pub(crate) const fn has_worlds(&self) -> bool {

@@ -54,14 +54,29 @@ pub(crate) async fn choose_hardware() -> Option<wgpu::Adapter> {
     chosen
 }
 
-/// Browsers report `Other` even for software adapters.
-pub(crate) fn is_surely_hardware(device: &wgpu::Device) -> bool {
-    use wgpu::DeviceType::{DiscreteGpu, IntegratedGpu};
-    matches!(device.adapter_info().device_type, DiscreteGpu | IntegratedGpu)
+/// Kind of a device, on which constants of pipelines, the sort and plans depend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeviceClass {
+    /// A discrete or integrated GPU.
+    Hardware,
+    /// A virtual GPU, or an adapter of a browser, which may be software.
+    Unknown,
+    /// A driver that runs shaders on the CPU.
+    Software,
+}
+
+impl DeviceClass {
+    pub fn of(info: &wgpu::AdapterInfo) -> Self {
+        match info.device_type {
+            wgpu::DeviceType::DiscreteGpu | wgpu::DeviceType::IntegratedGpu => Self::Hardware,
+            wgpu::DeviceType::VirtualGpu | wgpu::DeviceType::Other => Self::Unknown,
+            wgpu::DeviceType::Cpu => Self::Software,
+        }
+    }
 }
 
 fn is_hardware(adapter: &wgpu::Adapter) -> bool {
-    adapter.get_info().device_type != wgpu::DeviceType::Cpu
+    DeviceClass::of(&adapter.get_info()) != DeviceClass::Software
 }
 
 fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {

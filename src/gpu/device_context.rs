@@ -1,6 +1,6 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::adapter::is_surely_hardware;
+use super::adapter::DeviceClass;
 use crate::api::error::StepError;
 use crate::shared::bounds::binding_limit;
 
@@ -10,7 +10,7 @@ pub(crate) struct DeviceContext {
     queue: wgpu::Queue,
     lost: AtomicBool,
     binding_limit: u64,
-    is_hardware: bool,
+    class: DeviceClass,
 }
 
 impl DeviceContext {
@@ -20,7 +20,7 @@ impl DeviceContext {
             queue: queue.clone(),
             lost: AtomicBool::new(false),
             binding_limit: binding_limit(&device.limits()),
-            is_hardware: is_surely_hardware(device),
+            class: DeviceClass::of(&device.adapter_info()),
         }
     }
 
@@ -37,8 +37,8 @@ impl DeviceContext {
         self.binding_limit
     }
 
-    pub const fn is_hardware(&self) -> bool {
-        self.is_hardware
+    pub const fn class(&self) -> DeviceClass {
+        self.class
     }
 
     pub const fn device(&self) -> &wgpu::Device {

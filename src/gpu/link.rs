@@ -69,6 +69,8 @@ fn filled(path: &str, holes: Holes) -> String {
 pub(crate) struct Replacement {
     pub path: &'static str,
     pub text: String,
+    /// Variants of passes with this switch on have the text.
+    pub switch: &'static str,
 }
 
 pub(crate) fn join(files: &[File], replacement: Option<&Replacement>) -> String {

@@ -5,6 +5,7 @@ pub(crate) mod device_context;
 pub(crate) mod filled;
 pub(crate) mod group;
 pub(crate) mod link;
+pub(crate) mod passes;
 pub(crate) mod pipelines;
 pub(crate) mod preparation;
 pub(crate) mod readback;

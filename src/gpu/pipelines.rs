@@ -13,7 +13,7 @@ use super::bindings::{Bindings, Range};
 use super::link::Replacement;
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
-use super::shader::{Binding, EXCLUDES, Pass, SWEPT, Variant};
+use super::shader::{Binding, Pass, Variant};
 use super::shared_pipelines::{Key, Pipeline, SharedPipelines};
 use super::work_log::{self, Work};
 use crate::shared::bounds::MAX_GROUPS;
@@ -116,7 +116,7 @@ impl Pipelines {
     /// Creates pipelines on all cores, because many drivers take seconds. Returns an error of another thread: error
     /// scopes are per thread, so the caller's miss it.
     #[cfg(not(target_family = "wasm"))]
-    pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
+    pub fn make(&self, device: &wgpu::Device, variants: &[Variant]) -> Option<String> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let next = AtomicUsize::new(0);
         // Walks compile slowest and are last in the list, so creation begins at its end.
@@ -141,19 +141,14 @@ impl Pipelines {
     }
 
     #[cfg(target_family = "wasm")]
-    pub fn make(&self, device: &wgpu::Device, variants: &[Variant<'_>]) -> Option<String> {
+    pub fn make(&self, device: &wgpu::Device, variants: &[Variant]) -> Option<String> {
         for &variant in variants {
             self.get(device, variant);
         }
         None
     }
 
-    fn get(&self, device: &wgpu::Device, variant: Variant<'_>) -> &Pipeline {
-        debug_assert!(
-            variant.is_declared(),
-            "{} does not declare the constant of its variant",
-            variant.pass.name
-        );
+    fn get(&self, device: &wgpu::Device, variant: Variant) -> &Pipeline {
         self.by_pass[variant.pass.name][variant.index()].get_or_init(|| {
             let shared = self.shared.get_or_init(|| match self.cache {
                 // A shared pipeline would not be compiled into the caller's cache.
@@ -173,18 +168,18 @@ impl Pipelines {
         })
     }
 
-    fn constants(&self, variant: Variant<'_>) -> Vec<(&'static str, f64)> {
-        let of_variant = [(SWEPT, variant.sweeps.into()), (EXCLUDES, variant.excludes.into())];
-        let all = self.constants.iter().copied().chain(of_variant);
+    fn constants(&self, variant: Variant) -> Vec<(&'static str, f64)> {
+        let all = self.constants.iter().copied().chain(variant.constant());
         all.filter(|(name, _)| variant.pass.declares(name)).collect()
     }
 
-    /// Only variants that exclude pairs call the caller's function.
-    fn replacement_in(&self, variant: Variant<'_>) -> Option<&Replacement> {
-        self.replacement.as_ref().filter(|_| variant.excludes)
+    /// Only variants with the replacement's switch on have its text.
+    fn replacement_in(&self, variant: Variant) -> Option<&Replacement> {
+        let replacement = self.replacement.as_ref();
+        replacement.filter(|of| variant.constant() == Some((of.switch, 1.0)))
     }
 
-    fn key(&self, variant: Variant<'_>) -> Key {
+    fn key(&self, variant: Variant) -> Key {
         Key::new(variant.pass, &self.constants(variant), self.replacement_in(variant))
     }
 
@@ -193,7 +188,7 @@ impl Pipelines {
         device: &wgpu::Device,
         bindings: &mut Bindings,
         compute: &mut wgpu::ComputePass<'_>,
-        variant: Variant<'_>,
+        variant: Variant,
         groups: Groups<'_>,
         bound: impl Fn(&'static str) -> Range,
     ) {

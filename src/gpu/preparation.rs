@@ -17,14 +17,10 @@ pub struct Preparation {
     parts: Vec<Part>,
 }
 
-type Part = (Arc<DeviceContext>, Arc<Pipelines>, Vec<Variant<'static>>);
+type Part = (Arc<DeviceContext>, Arc<Pipelines>, Vec<Variant>);
 
 impl Preparation {
-    pub(crate) fn new(
-        context: &Arc<DeviceContext>,
-        pipelines: &Arc<Pipelines>,
-        variants: Vec<Variant<'static>>,
-    ) -> Self {
+    pub(crate) fn new(context: &Arc<DeviceContext>, pipelines: &Arc<Pipelines>, variants: Vec<Variant>) -> Self {
         Self {
             parts: vec![(Arc::clone(context), Arc::clone(pipelines), variants)],
         }

@@ -1,34 +1,25 @@
-//! Records stages. Each stage is one labelled compute pass with all its dispatches.
+//! Records passes into an encoder.
 
 use std::time::Duration;
 
-use super::bindings::{Bindings, Range, RangeRef};
+use super::bindings::{Bindings, RangeRef};
 use super::buffers::{BufferId, Buffers};
+use super::passes::{Bound, Command, GroupCount, Part, Passes, SUBMISSION_ROUNDS, Stage, Variable};
 use super::pipelines::{Groups, Pipelines};
-use super::shader::Variant;
 use super::timing::Timing;
-use super::upload::{Block, Uniforms};
+use super::upload::Uniforms;
 use super::waiting;
 use super::work_log::{self, Work};
 use crate::shared::cancel::CancelToken;
-use crate::shared::wgsl::number;
-
-/// Rounds per submission if a walk is split. Driver watchdogs limit the time of one submission.
-pub(crate) const SUBMISSION_ROUNDS: usize = 8;
-
-/// Workgroup size of all passes with one invocation per element.
-pub(crate) const WORKGROUP: u32 = number("common/workgroup", "WORKGROUP");
 
 pub(crate) struct Recorder<'r> {
     pub device: &'r wgpu::Device,
     pub encoder: &'r mut wgpu::CommandEncoder,
     pub pipelines: &'r Pipelines,
     pub bindings: &'r mut Bindings,
-    /// Searched in this order.
-    pub buffers: Vec<&'r Buffers>,
+    /// Searched after `inputs`, in this order.
+    pub buffers: &'r [&'r Buffers],
     pub uniforms: &'r Uniforms,
-    /// Bindings of all dispatches that do not give others.
-    pub binds: Vec<Binds>,
     pub inputs: &'r [Input],
     pub timing: Option<&'r mut Timing>,
     pub submits: Option<SubmittedParts<'r>>,
@@ -57,12 +48,7 @@ impl Input {
     }
 
     pub fn whole(variable: impl Into<Variable>, buffer: &wgpu::Buffer) -> Self {
-        Self {
-            variable: variable.into(),
-            buffer: buffer.clone(),
-            offset: 0,
-            bytes: buffer.size(),
-        }
+        Self::of(variable, buffer.into())
     }
 }
 
@@ -80,145 +66,74 @@ pub(crate) fn find<'b>(inputs: &'b [Input], buffers: &[&'b Buffers], name: &str)
     }
 }
 
-pub(crate) struct Stage<'s> {
-    device: &'s wgpu::Device,
-    compute: wgpu::ComputePass<'s>,
-    pipelines: &'s Pipelines,
-    bindings: &'s mut Bindings,
-    buffers: &'s [&'s Buffers],
-    uniforms: &'s Uniforms,
-    binds: &'s [Binds],
-    inputs: &'s [Input],
-}
-
-/// A WGSL variable that each dispatch binds explicitly.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Variable(pub &'static str);
-
-#[derive(Clone, Copy)]
-pub(crate) enum Bound {
-    Buffer(BufferId),
-    Block(Block),
-}
-
-pub(crate) type Binds = (Variable, Bound);
-
-macro_rules! variables {
-    ($($(#[$doc:meta])* $constant:ident = $name:literal;)+) => {
-        pub(crate) mod variable {
-            use $crate::gpu::recorder::Variable;
-
-            $(
-                $(#[$doc])*
-                pub(crate) const $constant: Variable = Variable($name);
-            )+
-            #[cfg(test)]
-            pub(crate) const ALL: &[Variable] = &[$($constant),+];
-        }
-    };
-}
-
-pub(crate) use variables;
-
-impl Variable {
-    pub const fn is(self, buffer: BufferId) -> Binds {
-        (self, Bound::Buffer(buffer))
-    }
-
-    pub const fn is_block(self, block: Block) -> Binds {
-        (self, Bound::Block(block))
-    }
-}
-
-impl From<BufferId> for Variable {
-    fn from(id: BufferId) -> Self {
-        Self(id.name)
-    }
-}
-
-impl BufferId {
-    pub const fn is(self, buffer: Self) -> Binds {
-        Variable(self.name).is(buffer)
-    }
-}
-
 impl<'r> Recorder<'r> {
-    fn get(&self, id: BufferId) -> &'r wgpu::Buffer {
-        let found = self.buffers.iter().find_map(|buffers| buffers.existing(id));
-        found.unwrap_or_else(|| panic!("the buffer {} has no size in this step", id.name))
+    pub fn record(&mut self, passes: &Passes) {
+        for command in &passes.commands {
+            match *command {
+                Command::Clear { id, first, bytes } => {
+                    let range = self.range(id);
+                    let bytes = bytes.unwrap_or_else(|| range.buffer.size());
+                    work_log::log(|| Work::Clear { buffer: id.name, bytes });
+                    self.encoder.clear_buffer(range.buffer, first, Some(bytes));
+                }
+                Command::Copy { from, to, bytes } => {
+                    let [source, target] = [from.0, to.0].map(|id| self.range(id).buffer);
+                    let bytes = bytes.unwrap_or_else(|| target.size());
+                    work_log::log(|| Work::Copy { to: to.0.name, bytes });
+                    self.encoder.copy_buffer_to_buffer(source, from.1, target, to.1, bytes);
+                }
+                Command::Stage(ref stage) => self.stage(passes, stage),
+            }
+        }
     }
 
-    pub fn copy_from(&mut self, from: &wgpu::Buffer, to: BufferId) {
-        let bytes = self.get(to).size();
-        self.copy_range(from, 0, to, 0, bytes);
+    fn range(&self, id: BufferId) -> RangeRef<'r> {
+        let range = find(self.inputs, self.buffers, id.name);
+        range.unwrap_or_else(|| panic!("the plan has no buffer {}", id.name))
     }
 
-    pub fn clear(&mut self, id: BufferId) {
-        let bytes = self.get(id).size();
-        self.clear_range(id, 0, bytes);
-    }
-
-    pub fn clear_words(&mut self, id: BufferId, first: usize, count: u64) {
-        self.clear_range(id, 4 * first as u64, 4 * count);
-    }
-
-    fn clear_range(&mut self, id: BufferId, first: u64, bytes: u64) {
-        work_log::log(|| Work::Clear { buffer: id.name, bytes });
-        self.encoder.clear_buffer(self.get(id), first, Some(bytes));
-    }
-
-    pub fn copy(&mut self, from: BufferId, to: BufferId) {
-        self.copy_bytes(from, to, self.get(from).size());
-    }
-
-    pub fn copy_words(&mut self, from: &wgpu::Buffer, first: usize, to: BufferId, place: usize, count: u64) {
-        self.copy_range(from, 4 * first as u64, to, 4 * place as u64, 4 * count);
-    }
-
-    pub fn copy_bytes(&mut self, from: BufferId, to: BufferId, bytes: u64) {
-        self.copy_range(self.get(from), 0, to, 0, bytes);
-    }
-
-    fn copy_range(&mut self, from: &wgpu::Buffer, first: u64, to: BufferId, place: u64, bytes: u64) {
-        work_log::log(|| Work::Copy { to: to.name, bytes });
-        self.encoder
-            .copy_buffer_to_buffer(from, first, self.get(to), place, bytes);
-    }
-
-    pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
-        let timestamps = self.timing.as_mut().map(|timing| timing.stage(name));
-        let label = format!("{}/{name}", self.label);
+    fn stage(&mut self, passes: &Passes, stage: &Stage) {
+        match stage.part {
+            Part::Whole => {}
+            Part::First(rounds) => {
+                if let Some(submitted) = &mut self.submits {
+                    submitted.begin(rounds);
+                }
+            }
+            Part::Later => self.submit(),
+        }
+        let Self {
+            encoder,
+            bindings,
+            timing,
+            ..
+        } = self;
+        let (inputs, buffers, uniforms) = (self.inputs, self.buffers, self.uniforms);
+        let timing = timing.as_mut().filter(|_| stage.part != Part::Later);
+        let label = format!("{}/{}", self.label, stage.name);
         work_log::log(|| Work::Stage(label.clone()));
-        let compute = self.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+        let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some(&label),
-            timestamp_writes: timestamps,
+            timestamp_writes: timing.map(|timing| timing.stage(stage.name)),
         });
-        body(&mut Stage {
-            device: self.device,
-            compute,
-            pipelines: self.pipelines,
-            bindings: self.bindings,
-            buffers: &self.buffers,
-            uniforms: self.uniforms,
-            binds: &self.binds,
-            inputs: self.inputs,
-        });
-    }
-
-    /// Records a stage that runs once per round. Only the first [`SUBMISSION_ROUNDS`] rounds are timed.
-    pub fn rounds<T>(&mut self, name: &'static str, rounds: &[T], mut body: impl FnMut(&mut Stage<'_>, &T)) {
-        let mut parts = rounds.chunks(SUBMISSION_ROUNDS);
-        let first = parts.next().unwrap_or_default();
-        if let Some(submitted) = self.submits.as_mut().filter(|_| parts.len() > 0) {
-            submitted.begin(rounds.len());
+        for dispatch in &stage.dispatches {
+            let variant = dispatch.variant;
+            let found = |name: &str| {
+                let range = find(inputs, buffers, name);
+                range.unwrap_or_else(|| panic!("{} uses {name}, which the plan has not", variant.pass.name))
+            };
+            let groups = match dispatch.groups {
+                GroupCount::Known(groups) => Groups::Count(groups),
+                GroupCount::In(id) => Groups::In(found(id.name).buffer),
+            };
+            let bound = |name| match dispatch.bound(passes, name) {
+                Some(Bound::Block(block)) => uniforms.range(block),
+                Some(Bound::Buffer(id)) => found(id.name).into(),
+                None => found(name).into(),
+            };
+            self.pipelines
+                .dispatch(self.device, bindings, &mut compute, variant, groups, bound);
         }
-        self.stage(name, |stage| first.iter().for_each(|round| body(stage, round)));
-        let timing = self.timing.take();
-        for part in parts {
-            self.submit();
-            self.stage(name, |stage| part.iter().for_each(|round| body(stage, round)));
-        }
-        self.timing = timing;
     }
 
     fn submit(&mut self) {
@@ -272,52 +187,5 @@ impl<'r> SubmittedParts<'r> {
                 token.count(SUBMISSION_ROUNDS as u32);
             }
         }
-    }
-}
-
-impl Stage<'_> {
-    pub fn run<'p>(&mut self, pass: impl Into<Variant<'p>>, elements: u32, binds: &[Binds]) {
-        let variant = pass.into();
-        self.run_groups(variant, elements.div_ceil(variant.pass.workgroup()), binds);
-    }
-
-    /// `binds` gives the buffers of variables that are not named like their buffer.
-    pub fn run_groups<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: u32, binds: &[Binds]) {
-        self.dispatch(pass.into(), Groups::Count(groups), binds);
-    }
-
-    pub fn run_indirect<'p>(&mut self, pass: impl Into<Variant<'p>>, groups: BufferId, binds: &[Binds]) {
-        let found = find(self.inputs, self.buffers, groups.name).map(|range| range.buffer);
-        let buffer = found.unwrap_or_else(|| panic!("the buffer {} has no size in this step", groups.name));
-        self.dispatch(pass.into(), Groups::In(buffer), binds);
-    }
-
-    fn dispatch(&mut self, variant: Variant<'_>, groups: Groups<'_>, binds: &[Binds]) {
-        let Self {
-            buffers,
-            uniforms,
-            binds: of_all,
-            inputs,
-            ..
-        } = *self;
-        let found = |name: &str| {
-            let range = find(inputs, buffers, name);
-            Range::from(range.unwrap_or_else(|| {
-                panic!(
-                    "{} binds {name}, which has no size in this step and which no dispatch names",
-                    variant.pass.name
-                )
-            }))
-        };
-        let bound = |name| {
-            let mut binds = binds.iter().chain(of_all);
-            match binds.find(|(Variable(variable), _)| *variable == name) {
-                Some((_, Bound::Block(block))) => uniforms.range(*block),
-                Some((_, Bound::Buffer(id))) => found(id.name),
-                None => found(name),
-            }
-        };
-        self.pipelines
-            .dispatch(self.device, self.bindings, &mut self.compute, variant, groups, bound);
     }
 }

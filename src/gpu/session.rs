@@ -5,9 +5,10 @@ use super::bindings::Bindings;
 use super::buffers::{BufferId, Buffers, Sizes};
 use super::device_context::DeviceContext;
 use super::group::Group;
+use super::passes::{Passes, SUBMISSION_ROUNDS};
 use super::pipelines::Pipelines;
 use super::reading::{self, Copy, Reading, error_or_lost};
-use super::recorder::{Binds, Input, Recorder, SUBMISSION_ROUNDS, SubmittedParts};
+use super::recorder::{Input, Recorder, SubmittedParts};
 use super::scope::{DeviceErrors, Scopes};
 use super::staging::Staging;
 use super::timing::Timing;
@@ -120,32 +121,30 @@ impl Session {
         blocks.finish(device, encoder, &self.uploads, &mut self.blocks, &mut self.bindings)
     }
 
-    /// `buffers` are searched in this order. `binds` apply to all dispatches.
-    pub fn recorder<'r>(
-        &'r mut self,
-        encoder: &'r mut wgpu::CommandEncoder,
-        uniforms: &'r Uniforms,
-        buffers: Vec<&'r Buffers>,
-        binds: Vec<Binds>,
-        inputs: &'r [Input],
+    /// Records `passes`. `inputs`, then `buffers` are searched in this order.
+    pub fn record(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        passes: &Passes,
+        uniforms: &Uniforms,
+        (inputs, buffers): (&[Input], &[&Buffers]),
         is_timed: bool,
-    ) -> Recorder<'r> {
+    ) {
         let context = &*self.context;
-        Recorder {
+        let timeout = self.part_timeout;
+        let mut recorder = Recorder {
             device: context.device(),
             encoder,
             pipelines: &self.pipelines,
             bindings: &mut self.bindings,
             buffers,
             uniforms,
-            binds,
             inputs,
             timing: self.timing.as_mut().filter(|_| is_timed),
-            submits: self
-                .part_timeout
-                .map(|timeout| SubmittedParts::new(context.queue(), timeout)),
+            submits: timeout.map(|timeout| SubmittedParts::new(context.queue(), timeout)),
             label: &self.label,
-        }
+        };
+        recorder.record(passes);
     }
 
     pub fn begin_timing(&mut self) {

@@ -1,9 +1,7 @@
-use std::ops::Deref;
 use std::sync::OnceLock;
 
 pub use super::link::Binding;
 use super::link::{self, Holes, Replacement};
-use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
 use crate::shared::wgsl::File;
 
 /// One compute pass: a WGSL module with the entry point `main`.
@@ -14,7 +12,8 @@ pub struct Pass {
     pub name: &'static str,
     root: &'static str,
     holes: Holes,
-    is_needed: fn(&PassContext<'_>) -> bool,
+    /// Pipeline constant (`override bool`) that may differ between steps.
+    switch: Option<&'static str>,
     linked: OnceLock<Linked>,
 }
 
@@ -31,13 +30,13 @@ impl Pass {
         name: &'static str,
         root: &'static str,
         holes: Holes,
-        is_needed: fn(&PassContext<'_>) -> bool,
+        switch: Option<&'static str>,
     ) -> Self {
         Self {
             name,
             root,
             holes,
-            is_needed,
+            switch,
             linked: OnceLock::new(),
         }
     }
@@ -107,44 +106,14 @@ impl Pass {
         self.linked().overrides.contains(&constant)
     }
 
-    pub(crate) const fn sweeping(&self, sweeps: bool) -> Variant<'_> {
-        Variant {
-            pass: self,
-            sweeps,
-            excludes: false,
-        }
+    /// The variant with the pass's switch on or off.
+    pub(crate) const fn switched(&'static self, is_on: bool) -> Variant {
+        Variant { pass: self, is_on }
     }
 
-    pub(crate) const fn excluding(&self, excludes: bool) -> Variant<'_> {
-        Variant {
-            pass: self,
-            sweeps: false,
-            excludes,
-        }
-    }
-
-    pub(crate) fn variants(&self) -> impl Iterator<Item = Variant<'_>> {
-        let sweeping = self.declares(SWEPT).then(|| self.sweeping(true));
-        let excluding = self.declares(EXCLUDES).then(|| self.excluding(true));
-        [self.into()].into_iter().chain(sweeping).chain(excluding)
-    }
-
-    /// Returns the variants that every step with `descriptor` runs or, with `uses`, those that a step with these uses
-    /// may run.
-    pub(crate) fn needed(
-        &self,
-        descriptor: &BroadPhaseDescriptor<'_>,
-        uses: Option<Uses>,
-    ) -> impl Iterator<Item = Variant<'_>> {
-        self.variants().filter(move |variant| {
-            (self.is_needed)(&PassContext {
-                descriptor,
-                is_preparing: uses.is_some(),
-                uses: uses.unwrap_or_default(),
-                sweeps: variant.sweeps,
-                excludes: variant.excludes,
-            })
-        })
+    pub(crate) fn variants(&'static self) -> impl Iterator<Item = Variant> {
+        let on = self.switch.map(|_| self.switched(true));
+        [self.into()].into_iter().chain(on)
     }
 
     #[cfg(test)]
@@ -167,27 +136,23 @@ impl Pass {
     }
 }
 
-pub(crate) const SWEPT: &str = "SWEPT";
-pub(crate) const EXCLUDES: &str = "EXCLUDES";
-
-/// A pass with the pipeline constants that may differ between steps.
+/// A pass with its switch on or off.
 #[derive(Clone, Copy)]
-pub(crate) struct Variant<'p> {
-    pub pass: &'p Pass,
-    pub sweeps: bool,
-    pub excludes: bool,
+pub(crate) struct Variant {
+    pub pass: &'static Pass,
+    pub is_on: bool,
 }
 
-impl Variant<'_> {
-    pub const COUNT: usize = 3;
+impl Variant {
+    pub const COUNT: usize = 2;
 
-    pub fn is_declared(self) -> bool {
-        (!self.sweeps || self.pass.declares(SWEPT)) && (!self.excludes || self.pass.declares(EXCLUDES))
+    /// Name and value of the switch.
+    pub fn constant(self) -> Option<(&'static str, f64)> {
+        self.pass.switch.map(|name| (name, self.is_on.into()))
     }
 
-    /// Index among the variants of the pass: at most 2, since no pass both sweeps and excludes.
     pub const fn index(self) -> usize {
-        self.sweeps as usize + 2 * self.excludes as usize
+        self.is_on as usize
     }
 
     pub const fn key(self) -> (&'static str, usize) {
@@ -195,35 +160,18 @@ impl Variant<'_> {
     }
 }
 
-impl<'p> From<&'p Pass> for Variant<'p> {
-    fn from(pass: &'p Pass) -> Self {
-        pass.sweeping(false)
-    }
-}
-
-pub(crate) struct PassContext<'d> {
-    descriptor: &'d BroadPhaseDescriptor<'d>,
-    pub uses: Uses,
-    pub sweeps: bool,
-    pub excludes: bool,
-    /// True to include passes that only some steps need.
-    pub is_preparing: bool,
-}
-
-impl<'d> Deref for PassContext<'d> {
-    type Target = BroadPhaseDescriptor<'d>;
-
-    fn deref(&self) -> &Self::Target {
-        self.descriptor
+impl From<&'static Pass> for Variant {
+    fn from(pass: &'static Pass) -> Self {
+        pass.switched(false)
     }
 }
 
 /// Declares the passes of a stage. The root file of a pass has the same name, or the name after `from`, followed by the
-/// words that fill its holes. `if` is the condition for creating the pipeline before its first use.
+/// words that fill its holes. `switch` names the pipeline constant that may differ between steps.
 macro_rules! passes {
     ($stage:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:literal
-            $(from $root:literal { $($hole:ident: $choice:literal),+ })? $(if $is_needed:expr)?;
+            $(from $root:literal { $($hole:ident: $choice:literal),+ })? $(switch $switch:expr)?;
     )+ }) => {
         $(
             #[doc = concat!("Pass `", $name, "`.")]
@@ -232,7 +180,7 @@ macro_rules! passes {
                 $name,
                 $crate::gpu::shader::root!($stage $name $($root)?),
                 &[$($((stringify!($hole), $choice)),+)?],
-                $crate::gpu::shader::is_needed!($($is_needed)?),
+                $crate::gpu::shader::switch!($($switch)?),
             );
         )+
         pub(crate) static PASSES: &[&$crate::gpu::shader::Pass] = &[$(&$constant),+];
@@ -248,13 +196,13 @@ macro_rules! root {
     };
 }
 
-macro_rules! is_needed {
+macro_rules! switch {
     () => {
-        |_| false
+        None
     };
-    ($is_needed:expr) => {
-        $is_needed
+    ($switch:expr) => {
+        Some($switch)
     };
 }
 
-pub(crate) use {is_needed, passes, root};
+pub(crate) use {passes, root, switch};

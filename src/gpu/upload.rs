@@ -22,12 +22,22 @@ pub(crate) struct Blocks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block(usize);
 
+impl Default for Blocks {
+    /// Aligned for every device.
+    fn default() -> Self {
+        Self {
+            bytes: Vec::new(),
+            alignment: wgpu::Limits::default().min_uniform_buffer_offset_alignment as usize,
+            ranges: Vec::new(),
+        }
+    }
+}
+
 impl Blocks {
     pub fn new(device: &wgpu::Device) -> Self {
         Self {
-            bytes: Vec::new(),
             alignment: device.limits().min_uniform_buffer_offset_alignment as usize,
-            ranges: Vec::new(),
+            ..Self::default()
         }
     }
 

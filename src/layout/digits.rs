@@ -16,7 +16,7 @@ pub(crate) const SERIAL_TILES: u32 = number("sort/sort_serial", "SERIAL_TILES");
 /// Maximum bits of a digit with serial tiles. With more, a scatter writes to more places than caches hold.
 const SERIAL_DIGIT_BITS: u32 = 11;
 /// Maximum number of keys counted by the pass that writes them. Histogram passes count more.
-const MAX_COUNTED_AHEAD: u64 = 1 << 18;
+pub(crate) const MAX_COUNTED_AHEAD: u64 = 1 << 18;
 /// Approximate keys per serial tile. Larger tiles need fewer counts; smaller ones occupy more processor cores.
 const SERIAL_TILE_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
 /// Minimum number of serial tiles: two workgroups, for two processor cores. Larger numbers are multiples of it.

@@ -278,12 +278,10 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     use crate::addons::component;
     use crate::gpu::upload;
     use crate::stages::{input, order, pairs, queries, rays, scan, shape, sort, table};
-    use crate::step;
 
     let of_stages = [
         shape::buffer::ALL,
         upload::buffer::ALL,
-        step::table::buffer::ALL,
         table::buffer::ALL,
         table::statics::buffer::ALL,
         scan::buffer::ALL,

@@ -1,7 +1,7 @@
 //! The input stage: packs the caller's rays, queries or worlds.
 
 use crate::gpu::buffers::BufferId;
-use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
+use crate::gpu::passes::{Binds, Passes, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::{CountParams, GatherParams, SourceLayout};
@@ -9,12 +9,9 @@ use crate::layout::blocks::{CountParams, GatherParams, SourceLayout};
 passes! {
     "input" {
         /// Copies packed rays or queries whose number only the device knows. Rows past that number find nothing.
-        DEVICE_COUNT = "device_count"
-            if |of| of.uses.device_counts && (of.uses.casts() || of.uses.queries || of.uses.nearest);
+        DEVICE_COUNT = "device_count";
 
-        GATHER_INPUT = "gather_input"
-            if |of| of.uses.strided
-                && (of.has_worlds() || of.uses.casts() || of.uses.queries || of.uses.nearest);
+        GATHER_INPUT = "gather_input";
     }
 }
 
@@ -93,16 +90,16 @@ impl Copied {
         }
     }
 
-    pub fn record(&self, stage: &mut Stage<'_>) {
+    pub fn record(&self, stage: &mut Stage) {
         stage.run(self.pass, self.invocations, &self.binds);
     }
 }
 
-pub(crate) fn record(recorder: &mut Recorder<'_>, copied: [Option<Copied>; 2]) {
+pub(crate) fn record(passes: &mut Passes, copied: [Option<Copied>; 2]) {
     if copied.iter().all(Option::is_none) {
         return;
     }
-    recorder.stage("input", |stage| {
+    passes.stage("input", |stage| {
         copied.iter().flatten().for_each(|rows| rows.record(stage));
     });
 }

@@ -5,11 +5,11 @@
 
 use super::sort::variable::GRID;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
-use crate::api::descriptor::{PairOrder, RayMode, SortStrategy};
+use crate::api::descriptor::SortStrategy;
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Recorder, variables};
-use crate::gpu::shader::{PassContext, passes};
+use crate::gpu::passes::{Passes, variables};
+use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{OrderParams, SortParams};
 use crate::layout::digits::{bits_below, place_counts, sort_digits};
@@ -17,17 +17,12 @@ use crate::layout::grid::Grid;
 
 passes! {
     "order" {
-    ORDER_SECONDS = "order_seconds" if sorts;
+    ORDER_SECONDS = "order_seconds";
 
-    ORDER_FIRSTS = "order_firsts" if sorts;
+    ORDER_FIRSTS = "order_firsts";
 
-    ORDER_ROWS = "order_rows" if sorts;
+    ORDER_ROWS = "order_rows";
     }
-}
-
-fn sorts(of: &PassContext<'_>) -> bool {
-    let lists_hits = of.uses.casts() && of.outputs.ray_mode == RayMode::All;
-    of.outputs.pair_order == PairOrder::Sorted && (of.pairs || lists_hits || of.uses.queries)
 }
 
 buffers! {
@@ -121,7 +116,7 @@ pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], strategy: SortStra
 }
 
 impl Ordered {
-    pub fn record(&self, recorder: &mut Recorder<'_>, blocks: &OrderUniforms) {
+    pub fn record(&self, passes: &mut Passes, blocks: &OrderUniforms) {
         let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
         let sort = Sort {
             strategy: blocks.strategy,
@@ -141,8 +136,8 @@ impl Ordered {
                 ORDERED_ROWS.is(buffer::ROWS),
             ]
         };
-        sort::clear_counts(recorder, &blocks.digits);
-        recorder.stage(self.stage, |stage| {
+        sort::clear_counts(passes, &blocks.digits);
+        passes.stage(self.stage, |stage| {
             let unsorted = PING_PONG.unsorted();
             stage.run(&ORDER_SECONDS, self.params.capacity, &binds(unsorted));
             let sorted = sort.record(stage, seconds, unsorted);
@@ -151,6 +146,6 @@ impl Ordered {
             stage.run(&ORDER_ROWS, self.params.capacity, &binds(sorted));
         });
         let bytes = 4 * u64::from(self.params.row_words) * u64::from(self.params.capacity);
-        recorder.copy_bytes(buffer::ROWS, self.rows, bytes);
+        passes.copy_bytes(buffer::ROWS, self.rows, bytes);
     }
 }

@@ -22,10 +22,11 @@ use crate::api::error::InputError;
 use crate::api::input::count;
 use crate::api::output::{Page, PairOutput};
 use crate::api::types::Pair;
+use crate::gpu::adapter::DeviceClass;
 use crate::gpu::buffers::{Buffers, Sizes, buffers};
+use crate::gpu::passes::{Binds, Passes, WORKGROUP, variables};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, Recorder, WORKGROUP, variables};
-use crate::gpu::shader::{Pass, PassContext, Variant, passes};
+use crate::gpu::shader::{Pass, Variant, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{CHUNK_WORDS, Exclusions, OrderParams, PairParams, Round, STATIC_CACHED_PARTNERS};
 use crate::layout::grid::{Params, VARIANT_CROWDED, VARIANT_SPARSE};
@@ -33,58 +34,39 @@ use crate::shared::wgsl::number;
 
 passes! {
     "pairs" {
-    PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded_pairs;
+    PAIR_EXCLUDE = "pair_exclude";
 
-    PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" }
-        if |of| finds_pairs(of) && of.is_hierarchical();
+    PAIR_COUNT_SPARSE = "pair_count_sparse" from "pair_count" { variant: "sparse" } switch EXCLUDES;
 
-    PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" }
-        if |of| finds_pairs(of)
-            && !of.is_uniform()
-            && (of.is_preparing || !of.is_hierarchical() || of.count_candidates || !starts_sparse(of, 0));
+    PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" { variant: "crowded" } switch EXCLUDES;
 
-    PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" }
-        if |of| finds_pairs(of) && of.is_uniform();
+    PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" } switch EXCLUDES;
 
-    WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
+    WORLD_PAIRS = "world_pairs";
 
-    PAIR_EMIT_CACHED = "pair_emit_cached" if |of| of.pairs && !of.is_uniform();
+    PAIR_EMIT_CACHED = "pair_emit_cached";
 
-    PAIR_REPLAY = "pair_replay" if |of| of.pairs && !of.is_uniform() && of.is_preparing;
+    PAIR_REPLAY = "pair_replay";
 
-    PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" }
-        if |of| finds_pairs(of) && !of.is_uniform();
+    PAIR_EMIT_SINGLE_CELL = "pair_emit_single_cell" from "pair_emit" { variant: "single_cell" } switch EXCLUDES;
 
-    PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" }
-        if |of| finds_pairs(of) && of.is_uniform();
+    PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" } switch EXCLUDES;
 
-    PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" }
-        if |of| finds_pairs(of) && !of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" } switch EXCLUDES;
 
-    PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
-        if |of| finds_pairs(of) && of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" } switch EXCLUDES;
 
-    PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
-        if |of| finds_pairs(of) && !of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" } switch EXCLUDES;
 
-    PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" }
-        if |of| finds_pairs(of) && of.is_uniform() && of.uses.statics;
+    PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" } switch EXCLUDES;
     }
 }
 
-/// Returns true if steps find pairs with this variant of a pass. With a pair filter, only the excluding variant is
-/// used.
-fn finds_pairs(of: &PassContext<'_>) -> bool {
-    let has_filter = of.pair_filter.is_some();
-    of.pairs
-        && match of.excludes {
-            true => has_filter || of.uses.excluded_pairs,
-            false => !has_filter,
-        }
-}
+/// Switch of passes: skips excluded pairs.
+pub(crate) const EXCLUDES: &str = "EXCLUDES";
 
 /// Number of objects from which both variants are dispatched, since the sparse one takes longer in crowds.
-const MANY_OBJECTS: u32 = 1 << 16;
+pub(crate) const MANY_OBJECTS: u32 = 1 << 16;
 
 /// True if the sparse variant of `pair_count` counts before counters arrive, otherwise the device chooses. Software
 /// drivers compile a pass even for an empty dispatch.
@@ -200,14 +182,14 @@ impl ExclusionPlan {
         ]
     }
 
-    pub fn record(&self, recorder: &mut Recorder<'_>) {
+    pub fn record(&self, passes: &mut Passes) {
         let block = &self.block;
         if self.reads_list() {
             let (first, words) = (4 * block.table_begin() as usize, 2 * u64::from(block.slots()));
-            recorder.clear_words(table::buffer::OBJECTS, first, words);
-            recorder.clear(buffer::EXCLUSION_ROWS);
+            passes.clear_words(table::buffer::OBJECTS, first, words);
+            passes.clear(buffer::EXCLUSION_ROWS);
         }
-        recorder.stage("pair_exclude", |stage| {
+        passes.stage("pair_exclude", |stage| {
             stage.run(&PAIR_EXCLUDE, block.list_count.max(block.data_count), &[]);
         });
     }
@@ -364,20 +346,20 @@ impl PairPlan {
         }
     }
 
-    fn walk<'p>(&self, pass: &'p Pass) -> Variant<'p> {
-        pass.excluding(self.excludes)
+    fn walk(&self, pass: &'static Pass) -> Variant {
+        pass.switched(self.excludes)
     }
 
     /// Clears before the table's passes, so that none waits for it.
-    pub fn clear_sums(&self, recorder: &mut Recorder<'_>) {
+    pub fn clear_sums(&self, passes: &mut Passes) {
         if self.sum_words() > 0 {
-            recorder.clear_words(buffer::OFFSETS, self.tile_words() as usize, self.sum_words());
+            passes.clear_words(buffer::OFFSETS, self.tile_words() as usize, self.sum_words());
         }
     }
 
-    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &PairUniforms, sorted: KeyValueBuffers) {
+    pub fn record_counts(&self, passes: &mut Passes, blocks: &PairUniforms, sorted: KeyValueBuffers) {
         let counts = self.params.entry_rows + 1;
-        recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
+        passes.rounds("pair_count", &blocks.rounds, |stage, &round| {
             let binds = blocks.binds(sorted, round);
             let [sparse, crowded] = [&PAIR_COUNT_SPARSE, &PAIR_COUNT_CROWDED].map(|pass| self.walk(pass));
             match self.is_crowded {
@@ -392,7 +374,7 @@ impl PairPlan {
         });
         if self.has_statics {
             let pass = self.by_scheme(&PAIR_STATIC_COUNT_SINGLE_CELL, &PAIR_STATIC_COUNT_MULTI_CELL);
-            recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
+            passes.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
                 stage.run_groups(
                     self.walk(pass),
                     self.static_tiles(),
@@ -401,44 +383,44 @@ impl PairPlan {
             });
         }
         if self.has_worlds() {
-            recorder.clear(buffer::WORLD_PAIRS);
-            recorder.stage("world_pairs", |stage| {
+            passes.clear(buffer::WORLD_PAIRS);
+            passes.stage("world_pairs", |stage| {
                 stage.run(&WORLD_PAIRS, self.params.rows, &sorted.binds());
             });
         }
         if let Some(scan) = blocks.scan {
-            recorder.stage("pair_scan", |stage| scan.record(stage));
+            passes.stage("pair_scan", |stage| scan.record(stage));
         }
     }
 
-    pub fn record_emit(&self, recorder: &mut Recorder<'_>, blocks: &PairUniforms, sorted: KeyValueBuffers) {
+    pub fn record_emit(&self, passes: &mut Passes, blocks: &PairUniforms, sorted: KeyValueBuffers) {
         let rows = self.params.entry_rows;
         if self.is_uniform {
-            recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
+            passes.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
                 stage.run(self.walk(&PAIR_EMIT_MULTI_CELL), rows, &blocks.binds(sorted, round));
             });
         } else {
             let list = table::unused_keys(sorted);
             let walks = WALKS.is(list);
-            recorder.clear(buffer::WALK_GROUPS);
-            recorder.clear_words(list, 0, 1);
+            passes.clear(buffer::WALK_GROUPS);
+            passes.clear_words(list, 0, 1);
             let [_, values] = sorted.binds();
-            recorder.stage("pair_emit_cached", |stage| {
+            passes.stage("pair_emit_cached", |stage| {
                 stage.run(&PAIR_EMIT_CACHED, rows, &[walks, values]);
             });
             if self.params.bit_words > 0 {
-                recorder.stage("pair_replay", |stage| {
+                passes.stage("pair_replay", |stage| {
                     stage.run_indirect(&PAIR_REPLAY, buffer::WALK_GROUPS, &[walks]);
                 });
             }
-            recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
+            passes.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
                 let binds = [&[walks][..], &blocks.binds(sorted, round)].concat();
                 stage.run_indirect(self.walk(&PAIR_EMIT_SINGLE_CELL), buffer::WALK_GROUPS, &binds);
             });
         }
         if self.has_statics {
             let pass = self.by_scheme(&PAIR_STATIC_EMIT_SINGLE_CELL, &PAIR_STATIC_EMIT_MULTI_CELL);
-            recorder.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
+            passes.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
                 let binds = blocks.static_binds(self.is_uniform, round);
                 stage.run(self.walk(pass), self.object_count, &binds);
             });
@@ -515,7 +497,7 @@ pub(crate) fn is_crowded(table: &Params, chosen: Option<bool>) -> Option<bool> {
 /// The order of pairs depends on this, so demand must not decide.
 fn split_bits(basis: &Basis<'_>, table: &Params) -> u32 {
     let is_small = !table.is_uniform() && table.entry_capacity <= FEW_ENTRIES;
-    if basis.is_hardware && !basis.descriptor.count_candidates && is_small {
+    if basis.class == DeviceClass::Hardware && !basis.descriptor.count_candidates && is_small {
         SPLIT_BITS
     } else {
         0

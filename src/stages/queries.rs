@@ -5,6 +5,7 @@
 
 use super::input::{Copied, Copying};
 use super::order;
+use super::pairs::EXCLUDES;
 use super::scan::Scan;
 use super::shape::{Basis, Rounds, initial_rows};
 use super::sort::KeyValueBuffers;
@@ -17,9 +18,9 @@ use crate::api::output::{Lists, Page, QueryOutput};
 use crate::api::queries::{NearestObject, Query, SelfQuery};
 use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
+use crate::gpu::passes::{Binds, Passes, variables};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, Recorder, variables};
-use crate::gpu::shader::{PassContext, passes};
+use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::{CountParams, OrderParams, QueryParams};
 use crate::layout::grid::Params;
@@ -28,16 +29,12 @@ use crate::shared::wgsl::number;
 
 passes! {
     "queries" {
-    QUERY_COUNT = "query_count" if |of| of.uses.queries && is_possible(of);
+    QUERY_COUNT = "query_count" switch EXCLUDES;
 
-    QUERY_EMIT = "query_emit" if |of| of.uses.queries && is_possible(of);
+    QUERY_EMIT = "query_emit" switch EXCLUDES;
 
-    QUERY_NEAREST = "query_nearest" if |of| of.uses.nearest && is_possible(of);
+    QUERY_NEAREST = "query_nearest" switch EXCLUDES;
     }
-}
-
-fn is_possible(of: &PassContext<'_>) -> bool {
-    !of.excludes || of.pair_filter.is_some() || of.uses.excluded_pairs
 }
 
 /// Two-word vectors per query that `query_nearest` carries between rounds.
@@ -247,37 +244,31 @@ impl QueryPlan {
         }
     }
 
-    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &QueryUniforms, sorted: KeyValueBuffers) {
+    pub fn record_counts(&self, passes: &mut Passes, blocks: &QueryUniforms, sorted: KeyValueBuffers) {
         if !self.lists_objects() {
             return;
         }
         if self.params.count == 0 {
-            recorder.clear_words(buffer::OFFSETS, 0, 1);
+            passes.clear_words(buffer::OFFSETS, 0, 1);
             return;
         }
-        recorder.rounds("query_count", &blocks.rounds, |stage, round| {
+        passes.rounds("query_count", &blocks.rounds, |stage, round| {
             let binds = self.binds(round, sorted);
-            stage.run(QUERY_COUNT.excluding(self.excludes), round.walks + 1, &binds);
+            stage.run(QUERY_COUNT.switched(self.excludes), round.walks + 1, &binds);
         });
-        recorder.stage("query_scan", |stage| blocks.scan.record(stage));
+        passes.stage("query_scan", |stage| blocks.scan.record(stage));
     }
 
     /// `first` is true on the first page. Only then are nearest objects found.
-    pub fn record_emit(
-        &self,
-        recorder: &mut Recorder<'_>,
-        blocks: &QueryUniforms,
-        sorted: KeyValueBuffers,
-        first: bool,
-    ) {
+    pub fn record_emit(&self, passes: &mut Passes, blocks: &QueryUniforms, sorted: KeyValueBuffers, first: bool) {
         let (name, pass) = match self.lists_objects() {
             _ if self.params.count == 0 => return,
             true => ("query_emit", &QUERY_EMIT),
             false if first => ("query_nearest", &QUERY_NEAREST),
             false => return,
         };
-        recorder.rounds(name, &blocks.rounds, |stage, round| {
-            stage.run(pass.excluding(self.excludes), round.walks, &self.binds(round, sorted));
+        passes.rounds(name, &blocks.rounds, |stage, round| {
+            stage.run(pass.switched(self.excludes), round.walks, &self.binds(round, sorted));
         });
     }
 

@@ -21,9 +21,9 @@ use crate::api::input::SWEPT_STRIDE;
 use crate::api::output::{Lists, Page, RayOutput};
 use crate::api::types::{RayCell, RayHit};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
+use crate::gpu::passes::{Binds, Passes, variables};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, Recorder, variables};
-use crate::gpu::shader::{Pass, PassContext, passes};
+use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::{CountParams, OrderParams, RayParams, SortParams};
 use crate::layout::digits::sort_digits;
@@ -33,29 +33,24 @@ use crate::shared::wgsl::number;
 
 passes! {
     "rays" {
-    RAY_KEYS = "ray_keys" if |of| of.uses.casts() && !of.is_uniform();
+    RAY_KEYS = "ray_keys";
 
-    RAY_COUNT = "ray_count" if |of| casts_in(of, RayMode::All);
+    RAY_COUNT = "ray_count" switch SWEPT;
 
-    RAY_EMIT = "ray_emit" if |of| casts_in(of, RayMode::All);
+    RAY_EMIT = "ray_emit" switch SWEPT;
 
-    RAY_CLOSEST = "ray_closest" if |of| casts_in(of, RayMode::Closest);
+    RAY_CLOSEST = "ray_closest" switch SWEPT;
 
-    RAY_ANY = "ray_any" if |of| casts_in(of, RayMode::Any);
+    RAY_ANY = "ray_any" switch SWEPT;
 
-    RAY_CELLS_COUNT = "ray_cells_count" if |of| casts(of) && of.outputs.ray_cells;
+    RAY_CELLS_COUNT = "ray_cells_count" switch SWEPT;
 
-    RAY_CELLS_EMIT = "ray_cells_emit" if |of| casts(of) && of.outputs.ray_cells;
+    RAY_CELLS_EMIT = "ray_cells_emit" switch SWEPT;
     }
 }
 
-fn casts(of: &PassContext<'_>) -> bool {
-    if of.sweeps { of.uses.swept_rays } else { of.uses.rays }
-}
-
-fn casts_in(of: &PassContext<'_>, mode: RayMode) -> bool {
-    casts(of) && of.outputs.ray_mode == mode
-}
+/// Switch of passes: rays are swept boxes.
+const SWEPT: &str = "SWEPT";
 
 buffers! {
     RAYS = "rays": Inputs;
@@ -352,31 +347,31 @@ impl RayPlan {
         }
     }
 
-    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &RayUniforms, sorted: KeyValueBuffers) {
+    pub fn record_counts(&self, passes: &mut Passes, blocks: &RayUniforms, sorted: KeyValueBuffers) {
         if self.params.count == 0 {
             if self.mode == RayMode::All {
-                recorder.clear_words(buffer::OFFSETS, 0, 1);
+                passes.clear_words(buffer::OFFSETS, 0, 1);
             }
             if self.lists_cells {
-                recorder.clear_words(buffer::CELL_OFFSETS, 0, 1);
+                passes.clear_words(buffer::CELL_OFFSETS, 0, 1);
             }
             return;
         }
         if self.is_sorted {
-            self.record_sort(recorder, blocks);
+            self.record_sort(passes, blocks);
         }
         if self.lists_hits() {
-            recorder.rounds("ray_count", &blocks.rounds, |stage, round| {
+            passes.rounds("ray_count", &blocks.rounds, |stage, round| {
                 let binds = self.binds(blocks, round, sorted);
-                stage.run(RAY_COUNT.sweeping(self.sweeps()), round.walks + 1, &binds);
+                stage.run(RAY_COUNT.switched(self.sweeps()), round.walks + 1, &binds);
             });
-            recorder.stage("ray_scan", |stage| blocks.hits.record(stage));
+            passes.stage("ray_scan", |stage| blocks.hits.record(stage));
         }
         if self.lists_cells {
-            recorder.stage("ray_cells_count", |stage| {
+            passes.stage("ray_cells_count", |stage| {
                 for round in blocks.rounds.iter().filter(|round| round.is_first) {
                     let binds = self.binds(blocks, round, sorted);
-                    stage.run(RAY_CELLS_COUNT.sweeping(self.sweeps()), round.walks + 1, &binds);
+                    stage.run(RAY_CELLS_COUNT.switched(self.sweeps()), round.walks + 1, &binds);
                 }
                 blocks.cells.record(stage);
             });
@@ -384,11 +379,11 @@ impl RayPlan {
     }
 
     /// `first`: true on the first page. Other pages skip modes with one result per ray.
-    pub fn record_emit(&self, recorder: &mut Recorder<'_>, blocks: &RayUniforms, sorted: KeyValueBuffers, first: bool) {
+    pub fn record_emit(&self, passes: &mut Passes, blocks: &RayUniforms, sorted: KeyValueBuffers, first: bool) {
         let mut walk = |name, pass: &'static Pass| {
-            recorder.rounds(name, &blocks.rounds, |stage, round| {
+            passes.rounds(name, &blocks.rounds, |stage, round| {
                 let binds = self.binds(blocks, round, sorted);
-                stage.run(pass.sweeping(self.sweeps()), round.walks, &binds);
+                stage.run(pass.switched(self.sweeps()), round.walks, &binds);
             });
         };
         match self.mode {
@@ -403,7 +398,7 @@ impl RayPlan {
         }
     }
 
-    fn record_sort(&self, recorder: &mut Recorder<'_>, blocks: &RayUniforms) {
+    fn record_sort(&self, passes: &mut Passes, blocks: &RayUniforms) {
         let sort = Sort {
             strategy: self.sort,
             ping_pong: PING_PONG,
@@ -411,8 +406,8 @@ impl RayPlan {
             counts_first: true,
         };
         let unsorted = PING_PONG.unsorted();
-        sort::clear_counts(recorder, &blocks.digits);
-        recorder.stage("ray_sort", |stage| {
+        sort::clear_counts(passes, &blocks.digits);
+        passes.stage("ray_sort", |stage| {
             let [keys, values] = unsorted.binds();
             let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];
             if self.are_most_static {

@@ -1,28 +1,22 @@
 //! The scan stage: turns counts into offsets by an exclusive prefix sum in place.
 
 use crate::api::counters::{Counted, Status};
-use crate::api::descriptor::RayMode;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Stage, variables};
-use crate::gpu::shader::{PassContext, passes};
+use crate::gpu::passes::{Stage, variables};
+use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{SCAN_TILE, ScanParams};
 
 passes! {
     "scan" {
-    SCAN_REDUCE = "scan_reduce" if needed;
+    SCAN_REDUCE = "scan_reduce";
 
     /// Turns the sums into tile offsets and writes the 64-bit total to the counters. Sets a status bit if the total
     /// exceeds the capacity.
-    SCAN_SPINE = "scan_spine" if needed;
+    SCAN_SPINE = "scan_spine";
 
-    SCAN_APPLY = "scan_apply" if needed;
+    SCAN_APPLY = "scan_apply";
     }
-}
-
-fn needed(of: &PassContext<'_>) -> bool {
-    let lists_rays = of.outputs.ray_mode == RayMode::All || of.outputs.ray_cells;
-    of.is_uniform() || of.uses.queries || (of.uses.casts() && lists_rays)
 }
 
 buffers! {
@@ -66,7 +60,7 @@ impl Scan {
         Self { data, count, block }
     }
 
-    pub fn record(self, stage: &mut Stage<'_>) {
+    pub fn record(self, stage: &mut Stage) {
         let binds = [DATA.is(self.data), SCAN.is_block(self.block)];
         let tiles = tiles(self.count);
         stage.run_groups(&SCAN_REDUCE, tiles, &binds);

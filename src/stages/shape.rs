@@ -2,8 +2,9 @@
 
 use crate::api::counters::{Output, PerOutput};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, MAX_ROUNDS};
+use crate::gpu::adapter::DeviceClass;
 use crate::gpu::buffers::buffers;
-use crate::gpu::recorder::variables;
+use crate::gpu::passes::variables;
 use crate::layout::blocks::{MAX_ITERATIONS, Round};
 
 /// Approximate box tests per dispatch: a fraction of a second on weak hardware, below driver watchdogs.
@@ -20,9 +21,11 @@ const MIN_ROUND_TESTS: u64 = 1024;
 buffers! {
     /// Counters of a step: 32 words, written by every stage.
     COUNTERS = "counters": Fixed;
+    /// Copy of the counters before the step's rays and queries. Later queries start from this copy.
+    STEP_COUNTERS = "step_counters": Fixed;
 }
 
-pub(crate) use buffer::COUNTERS;
+pub(crate) use buffer::{COUNTERS, STEP_COUNTERS};
 
 variables! {
     ROUND = "round";
@@ -34,7 +37,7 @@ pub(crate) struct Basis<'d> {
     pub descriptor: &'d BroadPhaseDescriptor<'d>,
     pub demand: &'d Demand,
     pub binding_limit: u64,
-    pub is_hardware: bool,
+    pub class: DeviceClass,
 }
 
 /// Demand for growable outputs, in rows unless noted.
@@ -141,7 +144,7 @@ impl<'d> Basis<'d> {
             descriptor,
             demand,
             binding_limit: 128 << 20,
-            is_hardware: true,
+            class: DeviceClass::Hardware,
         }
     }
 }

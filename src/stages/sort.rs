@@ -4,8 +4,9 @@
 //! computes offsets. On CPUs, serial tiles use one invocation per tile, and a separate pass computes offsets.
 
 use crate::api::descriptor::SortStrategy;
+use crate::gpu::adapter::DeviceClass;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
+use crate::gpu::passes::{Binds, Passes, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::SortParams;
@@ -13,17 +14,17 @@ use crate::layout::digits::{SERIAL_TILES, count_words, counts_buffer};
 
 passes! {
     "sort" {
-    SORT_HISTOGRAM = "sort_histogram" if |of| of.sort != SortStrategy::SerialTiles;
+    SORT_HISTOGRAM = "sort_histogram";
 
-    SORT_HISTOGRAM_SERIAL = "sort_histogram_serial" if |of| of.sort == SortStrategy::SerialTiles;
+    SORT_HISTOGRAM_SERIAL = "sort_histogram_serial";
 
-    SORT_SCAN_SERIAL = "sort_scan_serial" if |of| of.sort == SortStrategy::SerialTiles;
+    SORT_SCAN_SERIAL = "sort_scan_serial";
 
-    SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
+    SORT_SCATTER = "sort_scatter";
 
-    SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
+    SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups";
 
-    SORT_SCATTER_SERIAL = "sort_scatter_serial" if |of| of.sort == SortStrategy::SerialTiles;
+    SORT_SCATTER_SERIAL = "sort_scatter_serial";
     }
 }
 
@@ -105,7 +106,7 @@ pub(crate) fn sizes(count_words: [u32; 2]) -> Sizes {
     COUNTS.into_iter().zip(bytes).collect()
 }
 
-pub(crate) fn clear_counts(recorder: &mut Recorder<'_>, digits: &[Digit]) {
+pub(crate) fn clear_counts(passes: &mut Passes, digits: &[Digit]) {
     let tiles: Vec<_> = digits
         .iter()
         .map(|digit| digit.params)
@@ -116,7 +117,7 @@ pub(crate) fn clear_counts(recorder: &mut Recorder<'_>, digits: &[Digit]) {
         .zip(count_words(&tiles))
         .filter(|(_, words)| *words > 0)
     {
-        recorder.clear_words(id, 0, words.into());
+        passes.clear_words(id, 0, words.into());
     }
 }
 
@@ -133,7 +134,7 @@ pub(crate) struct Sort {
 }
 
 impl Sort {
-    pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: KeyValueBuffers) -> KeyValueBuffers {
+    pub fn record(&self, stage: &mut Stage, digits: &[Digit], unsorted: KeyValueBuffers) -> KeyValueBuffers {
         let passes = self.strategy.passes();
         let mut counts = self.counts_first;
         digits.iter().fold(unsorted, |from, digit| {
@@ -171,12 +172,17 @@ pub(crate) struct DigitPasses {
 }
 
 impl SortStrategy {
-    pub(crate) fn choose(self, features: wgpu::Features, info: &wgpu::AdapterInfo) -> Self {
+    /// The strategy for a device, which may lack what `self` needs.
+    pub(crate) fn of(self, device: &wgpu::Device) -> Self {
+        self.choose(device.features(), &device.adapter_info())
+    }
+
+    fn choose(self, features: wgpu::Features, info: &wgpu::AdapterInfo) -> Self {
         // In MSL, naga's ballots have 32 bits; subgroups of some older Macs have 64 invocations.
         let whole_ballots = info.backend != wgpu::Backend::Metal || info.subgroup_max_size <= 32;
         let has_subgroups = features.contains(wgpu::Features::SUBGROUP) && whole_ballots;
         match self {
-            Self::Auto if info.device_type == wgpu::DeviceType::Cpu => Self::SerialTiles,
+            Self::Auto if DeviceClass::of(info) == DeviceClass::Software => Self::SerialTiles,
             Self::Auto | Self::Subgroups if has_subgroups => Self::Subgroups,
             Self::Auto | Self::Subgroups | Self::Portable => Self::Portable,
             Self::SerialTiles => Self::SerialTiles,

@@ -1,7 +1,7 @@
 use super::shape::variable::ROUND;
 use super::sort::KeyValueBuffers;
 use super::table::{PARAMS, statics};
-use crate::gpu::recorder::Binds;
+use crate::gpu::passes::Binds;
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::Round;
 use crate::layout::grid::Params;

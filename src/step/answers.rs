@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::growth::Facts;
 use super::inputs::{Placer, check_own_queries, check_queries, query_sources};
 use super::output::StepOutput;
-use super::plan::AnswerPlan;
+use super::plan::{AnswerPlan, OrderedPairs};
+use super::stages::{AnswerUniforms, FoundUniforms};
 use super::table::TableView;
 use crate::api::counters::{Output, Status, word};
 use crate::api::error::StepError;
@@ -15,19 +16,15 @@ use crate::gpu::bindings::Range;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, Input, Recorder};
+use crate::gpu::recorder::Input;
 use crate::gpu::session::Session;
-use crate::gpu::upload::{Block, Blocks, Uniforms};
+use crate::gpu::upload::{Blocks, Uniforms};
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::recording::Recording;
-use crate::stages::order::OrderUniforms;
-use crate::stages::pairs::EXCLUSIONS;
-use crate::stages::queries::{QUERY_PARAMS, QueryUniforms};
-use crate::stages::rays::{RAY_PARAMS, RayPlan, RayUniforms};
-use crate::stages::shape::{Basis, COUNTERS};
-use crate::stages::table::{PARAMS, TablePlan};
+use crate::stages::rays::RayPlan;
+use crate::stages::shape::{Basis, COUNTERS, STEP_COUNTERS};
 use crate::stages::walks::{TableBlocks, TableOf};
-use crate::stages::{input, order, queries, rays};
+use crate::stages::{queries, rays};
 
 /// Buffers of rays, queries and counters, and the last recording that wrote them.
 pub(crate) struct QueryEngine {
@@ -48,19 +45,12 @@ pub(crate) struct Answers {
     pub recording: Recording,
 }
 
-pub(crate) struct AnswerUniforms {
-    binds: Vec<Binds>,
-    rays: Option<RayUniforms>,
-    queries: Option<QueryUniforms>,
-    order: Vec<OrderUniforms>,
-}
-
-/// Pushes the blocks of both tables. They come first, so that the caller's shaders find them until the next step.
-pub(crate) fn write_tables(blocks: &mut Blocks, table: &TablePlan, statics: Option<&TablePlan>) -> TableBlocks {
-    TableBlocks {
-        moving: blocks.push(&table.params),
-        statics: statics.map(|statics| blocks.push(&statics.params)),
-    }
+/// Uniform blocks of a page.
+pub(crate) struct PageUniforms {
+    pub all: Uniforms,
+    tables: TableBlocks,
+    pub pairs: Option<FoundUniforms>,
+    answers: AnswerUniforms,
 }
 
 pub(crate) fn table_ranges(uniforms: &Uniforms, tables: TableBlocks) -> [Option<Range>; 2] {
@@ -68,78 +58,6 @@ pub(crate) fn table_ranges(uniforms: &Uniforms, tables: TableBlocks) -> [Option<
         Some(uniforms.range(tables.moving)),
         tables.statics.map(|block| uniforms.range(block)),
     ]
-}
-
-impl AnswerPlan {
-    /// `exclusions`: block of the step's excluded pairs.
-    pub fn write(
-        &self,
-        blocks: &mut Blocks,
-        table: &TablePlan,
-        tables: TableBlocks,
-        exclusions: Block,
-    ) -> AnswerUniforms {
-        let mut binds = vec![PARAMS.is_block(tables.moving), EXCLUSIONS.is_block(exclusions)];
-        binds.extend(self.rays.map(|rays| RAY_PARAMS.is_block(blocks.push(&rays.params))));
-        binds.extend(
-            self.queries
-                .map(|queries| QUERY_PARAMS.is_block(blocks.push(&queries.params))),
-        );
-        AnswerUniforms {
-            binds,
-            rays: self.rays.as_ref().map(|rays| rays.write(blocks, tables, &table.params)),
-            queries: self
-                .queries
-                .as_ref()
-                .map(|queries| queries.write(blocks, tables, &table.params)),
-            order: order::write(blocks, &self.order, table.sort),
-        }
-    }
-
-    /// Uploads all blocks of a query or a page. Returns those of both tables too.
-    fn upload(
-        &self,
-        session: &mut Session,
-        encoder: &mut wgpu::CommandEncoder,
-        view: &TableView,
-    ) -> (Uniforms, AnswerUniforms, [Option<Range>; 2]) {
-        let mut blocks = Blocks::new(session.context.device());
-        let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
-        let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
-        let of_answers = self.write(&mut blocks, &view.table, tables, exclusions);
-        let uniforms = session.write(encoder, blocks);
-        let tables = table_ranges(&uniforms, tables);
-        (uniforms, of_answers, tables)
-    }
-
-    pub fn record_counts(&self, recorder: &mut Recorder<'_>, blocks: &AnswerUniforms, view: &TableView) {
-        recorder.binds.clone_from(&blocks.binds);
-        let copied = [
-            blocks.rays.as_ref().and_then(|rays| rays.copied),
-            blocks.queries.as_ref().and_then(|queries| queries.copied),
-        ];
-        input::record(recorder, copied);
-        if let (Some(rays), Some(blocks)) = (&self.rays, &blocks.rays) {
-            rays.record_counts(recorder, blocks, view.table.sorted());
-        }
-        if let (Some(queries), Some(blocks)) = (&self.queries, &blocks.queries) {
-            queries.record_counts(recorder, blocks, view.table.sorted());
-        }
-    }
-
-    /// `first` is true directly after counting. Only then are results without pages (such as closest hits) found.
-    pub fn record_emit(&self, recorder: &mut Recorder<'_>, blocks: &AnswerUniforms, view: &TableView, first: bool) {
-        recorder.binds.clone_from(&blocks.binds);
-        if let (Some(rays), Some(blocks)) = (&self.rays, &blocks.rays) {
-            rays.record_emit(recorder, blocks, view.table.sorted(), first);
-        }
-        if let (Some(queries), Some(blocks)) = (&self.queries, &blocks.queries) {
-            queries.record_emit(recorder, blocks, view.table.sorted(), first);
-        }
-        for (output, blocks) in self.order.iter().zip(&blocks.order) {
-            output.record(recorder, blocks);
-        }
-    }
 }
 
 impl Answers {
@@ -192,24 +110,29 @@ impl QueryEngine {
         let beside = if is_of_step { 0 } else { view.bytes };
         let plan = AnswerPlan::of_query(basis, &view.table, &sizes, beside)?;
         session.recording.reads([&view.recording]);
-        let (uniforms, of_answers, tables) = plan.upload(session, encoder, view);
+        let mut blocks = Blocks::new(session.context.device());
+        let base = view.write(&mut blocks);
+        let of_answers = plan.write(&mut blocks, &view.table, base);
+        let uniforms = session.write(encoder, blocks);
         let inputs = self.place(session, encoder, input, &plan, &view.inputs);
         session.begin_timing();
-        let mut recorder = session.recorder(encoder, &uniforms, vec![&self.buffers], Vec::new(), &inputs, true);
-        recorder.copy_from(&view.counters, COUNTERS);
+        let sorted = view.table.sorted();
+        let mut passes = of_answers.passes();
+        passes.copy(STEP_COUNTERS, COUNTERS);
         // These words describe the rounds of pairs.
-        recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
-        plan.record_counts(&mut recorder, &of_answers, view);
+        passes.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
+        plan.record_counts(&mut passes, &of_answers, sorted);
         if emits {
-            plan.record_emit(&mut recorder, &of_answers, view, true);
+            plan.record_emit(&mut passes, &of_answers, sorted, true);
         }
+        session.record(encoder, &passes, &uniforms, (&inputs, &[&self.buffers]), true);
         session.resolve_timing(encoder);
         self.last = Some(Answers {
             plan,
             is_of_step,
             view: Arc::clone(view),
             inputs,
-            blocks: tables,
+            blocks: table_ranges(&uniforms, base.tables),
             counts: session.recording.clone(),
             recording: session.recording.clone(),
         });
@@ -223,16 +146,40 @@ impl QueryEngine {
         Ok(last.plan.page(basis, &last.view.table, first, beside)?)
     }
 
+    /// Uploads the blocks of a page and of its `pairs`.
+    pub fn write_page(
+        &self,
+        session: &mut Session,
+        encoder: &mut wgpu::CommandEncoder,
+        plan: &AnswerPlan,
+        pairs: Option<&OrderedPairs>,
+    ) -> Result<PageUniforms, StepError> {
+        let view = &self.last.as_ref().ok_or(StepError::NoStep)?.view;
+        let mut blocks = Blocks::new(session.context.device());
+        let base = view.write(&mut blocks);
+        let pairs = pairs.map(|pairs| {
+            let params = blocks.push(&pairs.plan.params);
+            pairs.write(&mut blocks, &view.table, base, params)
+        });
+        let answers = plan.write(&mut blocks, &view.table, base);
+        Ok(PageUniforms {
+            all: session.write(encoder, blocks),
+            tables: base.tables,
+            pairs,
+            answers,
+        })
+    }
+
     /// Records a planned page. `after_counts`: true directly after counting.
     pub fn record_page(
         &mut self,
         session: &mut Session,
         encoder: &mut wgpu::CommandEncoder,
         plan: AnswerPlan,
+        blocks: &PageUniforms,
         after_counts: bool,
     ) -> Result<(), StepError> {
         let last = self.last.as_mut().ok_or(StepError::NoStep)?;
-        let view = Arc::clone(&last.view);
         session.recording.reads([&last.counts]);
         let kept = [
             rays::buffer::RAYS,
@@ -241,12 +188,12 @@ impl QueryEngine {
             queries::buffer::SOURCE_QUERIES,
         ];
         session.fit(&mut self.buffers, plan.sizes(), &kept);
-        let (uniforms, of_answers, tables) = plan.upload(session, encoder, &view);
-        let buffers = vec![&self.buffers];
-        let mut recorder = session.recorder(encoder, &uniforms, buffers, Vec::new(), &last.inputs, after_counts);
-        plan.record_emit(&mut recorder, &of_answers, &view, after_counts);
+        let mut passes = blocks.answers.passes();
+        plan.record_emit(&mut passes, &blocks.answers, last.view.table.sorted(), after_counts);
+        let bound = (&last.inputs[..], &[&self.buffers][..]);
+        session.record(encoder, &passes, &blocks.all, bound, after_counts);
         last.plan = plan;
-        last.blocks = tables;
+        last.blocks = table_ranges(&blocks.all, blocks.tables);
         last.recording = session.recording.clone();
         Ok(())
     }

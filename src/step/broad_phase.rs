@@ -7,6 +7,7 @@ use super::pair_filter;
 use super::pair_finder::PairFinder;
 use super::plan;
 use super::results::Results;
+use super::samples::{passes, variants};
 use super::table::TableEngine;
 use super::walk_shrink::WalkShrink;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, SortStrategy, Uses};
@@ -14,7 +15,7 @@ use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::output::Page;
 use crate::api::scene::{QueryInput, Scene};
-use crate::gpu::adapter::is_surely_hardware;
+use crate::gpu::adapter::DeviceClass;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::device_context::{DeviceContext, is_lost};
 use crate::gpu::link::Replacement;
@@ -22,11 +23,9 @@ use crate::gpu::pipelines::Pipelines;
 use crate::gpu::preparation::Preparation;
 use crate::gpu::scope::Scopes;
 use crate::gpu::session::Session;
-use crate::gpu::shader::{Pass, Variant};
 use crate::gpu::timing::Timing;
 use crate::layout::grid;
-use crate::shared::bounds::binding_limit;
-use crate::stages::{input, order, pairs, queries, rays, scan, sort, table};
+use crate::stages::pairs;
 
 /// A broad phase on your own device. Records compute passes into your command encoders.
 pub struct GpuBroadPhase {
@@ -140,11 +139,12 @@ impl GpuBroadPhase {
         }
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
         let descriptor = &BroadPhaseDescriptor {
-            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
+            sort: descriptor.sort.of(device),
             ..*descriptor
         };
-        let constants = constants(descriptor, device);
-        plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
+        let context = Arc::new(DeviceContext::new(device, queue));
+        let constants = constants(descriptor, context.class());
+        plan::check_smallest_step(descriptor, context.binding_limit())?;
         if let Some(text) = descriptor.pair_filter {
             pair_filter::check(device, label, text).map_err(DescriptorError::from)?;
         }
@@ -156,13 +156,12 @@ impl GpuBroadPhase {
             cache.cloned(),
             replacement(descriptor),
         ));
-        let error = pipelines.make(device, &variants(descriptor, None));
+        let error = pipelines.make(device, &variants(descriptor, None, context.binding_limit()));
         let timing = Timing::new(device, label, descriptor.outputs.timestamps);
         let mut errors = scopes.end();
         if let Some(error) = error.or_else(|| errors.now()) {
             return Err(CreateError::Device(error));
         }
-        let context = Arc::new(DeviceContext::new(device, queue));
         Ok(Self {
             table: TableEngine::new(label),
             statics: TableEngine::new(&format!("{label}/static")),
@@ -187,7 +186,11 @@ impl GpuBroadPhase {
     /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
         let Session { context, pipelines, .. } = &self.session;
-        Preparation::new(context, pipelines, variants(&self.descriptor, Some(uses)))
+        Preparation::new(
+            context,
+            pipelines,
+            variants(&self.descriptor, Some(uses), context.binding_limit()),
+        )
     }
 
     /// Replaces the descriptor. Only pipelines that differ are created again.
@@ -223,14 +226,14 @@ impl GpuBroadPhase {
         let device = context.device();
         descriptor::validate(descriptor)?;
         let descriptor = BroadPhaseDescriptor {
-            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
+            sort: descriptor.sort.of(device),
             ..*descriptor
         };
         plan::check_smallest_step(&descriptor, context.binding_limit())?;
-        let constants_after = constants(&descriptor, device);
+        let constants_after = constants(&descriptor, context.class());
         let replacement_after = replacement(&descriptor);
         let session = &mut self.session;
-        let is_alike = constants_after == constants(&self.descriptor, device)
+        let is_alike = constants_after == constants(&self.descriptor, context.class())
             && replacement_after.as_ref() == session.pipelines.replacement();
         let pipelines = if is_alike {
             Arc::clone(&session.pipelines)
@@ -243,7 +246,12 @@ impl GpuBroadPhase {
                 .with_others(passes(), &constants_after, replacement_after);
             Arc::new(others)
         };
-        Preparation::new(&context, &pipelines, variants(&descriptor, None)).run()?;
+        Preparation::new(
+            &context,
+            &pipelines,
+            variants(&descriptor, None, context.binding_limit()),
+        )
+        .run()?;
         session.pipelines = pipelines;
         if descriptor.outputs.timestamps != self.descriptor.outputs.timestamps {
             session.timing = Timing::new(device, &session.label, descriptor.outputs.timestamps);
@@ -260,7 +268,7 @@ impl GpuBroadPhase {
     /// all that such a step may need.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
-        let needed = passes().flat_map(|pass| pass.needed(&self.descriptor, uses));
+        let needed = variants(&self.descriptor, uses, self.context().binding_limit()).into_iter();
         let unused = needed.filter(|variant| !self.session.bindings.has(variant.key()));
         unused.map(|variant| variant.pass.name).collect()
     }
@@ -422,41 +430,23 @@ fn kept(descriptor: &BroadPhaseDescriptor<'_>) -> BroadPhaseDescriptor<'static> 
     }
 }
 
-pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
-    let stages = [
-        table::PASSES,
-        scan::PASSES,
-        sort::PASSES,
-        pairs::PASSES,
-        input::PASSES,
-        rays::PASSES,
-        queries::PASSES,
-        order::PASSES,
-    ];
-    stages.into_iter().flatten().copied()
-}
-
-pub(super) fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Variant<'static>> {
-    passes().flat_map(|pass| pass.needed(descriptor, uses)).collect()
-}
-
 fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
     descriptor.pair_filter.map(|text| Replacement {
         path: pair_filter::REPLACED,
         text: text.to_owned(),
+        switch: pairs::EXCLUDES,
     })
 }
 
-fn constants(descriptor: &BroadPhaseDescriptor<'_>, device: &wgpu::Device) -> [(&'static str, f64); 8] {
-    let is_software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
+fn constants(descriptor: &BroadPhaseDescriptor<'_>, class: DeviceClass) -> [(&'static str, f64); 8] {
     [
         ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
         ("FILTERS", descriptor.filters.into()),
         ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
         ("WORLDS", descriptor.has_worlds().into()),
         ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
-        ("STORES_IN_LOOP", (!is_software).into()),
+        ("STORES_IN_LOOP", (class != DeviceClass::Software).into()),
         ("SERIAL_SORT", (descriptor.sort == SortStrategy::SerialTiles).into()),
-        ("DRIVER_CUTS_LOOPS", (!is_surely_hardware(device)).into()),
+        ("DRIVER_CUTS_LOOPS", (class != DeviceClass::Hardware).into()),
     ]
 }

@@ -135,7 +135,7 @@ impl Growth {
             descriptor,
             demand: &self.hint,
             binding_limit: context.binding_limit(),
-            is_hardware: context.is_hardware(),
+            class: context.class(),
         }
     }
 

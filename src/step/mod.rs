@@ -10,6 +10,8 @@ pub(crate) mod query_set;
 mod read_back;
 mod record;
 mod results;
+pub(crate) mod samples;
+mod stages;
 pub(crate) mod table;
 mod walk_shrink;
 pub(crate) mod warnings;

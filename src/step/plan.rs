@@ -1,6 +1,5 @@
 //! The plan of a recording: plain values, computed once from descriptor, input, demand and limits.
 
-use super::table::{STEP_COUNTERS, kept_by_statics};
 use crate::api::counters::{Held, Output, PerOutput, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, SortStrategy, check_world_count};
 use crate::api::error::{DescriptorError, InputError};
@@ -8,6 +7,7 @@ use crate::api::input::{Source, count};
 use crate::api::output::Page;
 use crate::api::scene::Scene;
 use crate::api::types::Aabb;
+use crate::gpu::adapter::DeviceClass;
 use crate::gpu::buffers::{BufferId, Sizes, rounded};
 use crate::layout::blocks::{SortParams, SourceLayout};
 use crate::layout::digits::count_words;
@@ -17,8 +17,8 @@ use crate::stages::order::Ordered;
 use crate::stages::pairs::{self, ExclusionPlan, PairPlan};
 use crate::stages::queries::QueryPlan;
 use crate::stages::rays::RayPlan;
-use crate::stages::shape::{Basis, COUNTERS, Demand, Rounds};
-use crate::stages::table::{TableInput, TablePlan};
+use crate::stages::shape::{Basis, COUNTERS, Demand, Rounds, STEP_COUNTERS};
+use crate::stages::table::{TableInput, TablePlan, statics};
 use crate::stages::{order, scan, sort};
 
 /// Numbers of a step's input.
@@ -61,9 +61,15 @@ pub(crate) struct StepPlan {
     pub statics: Option<TablePlan>,
     pub exclusions: Option<ExclusionPlan>,
     pub table: TablePlan,
-    pub pairs: Option<PairPlan>,
-    pub pair_order: Option<Ordered>,
+    pub pairs: Option<OrderedPairs>,
     pub answers: AnswerPlan,
+}
+
+/// Plan of pairs, and of sorting them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct OrderedPairs {
+    pub plan: PairPlan,
+    pub order: Option<Ordered>,
 }
 
 /// Plan of rays and queries.
@@ -97,13 +103,12 @@ impl StepPlan {
             behind_objects: exclusions.map(|exclusions| exclusions.block.bytes()),
         };
         let table = TablePlan::new(basis, &of_moving)?;
-        let pairs = basis.descriptor.pairs;
-        let pairs = pairs.then(|| PairPlan::new(basis, &table, exclusions.is_some()));
+        let finds_pairs = basis.descriptor.pairs;
+        let pairs = || OrderedPairs::new(basis, &table, PairPlan::new(basis, &table, exclusions.is_some()));
         let plan = Self {
             statics: (statics > 0).then(|| TablePlan::new(basis, &of_statics)).transpose()?,
             exclusions,
-            pair_order: pairs.filter(|_| sorts(basis)).map(|pairs| pairs.order(objects)),
-            pairs,
+            pairs: finds_pairs.then(pairs),
             answers: AnswerPlan::new(basis, &table, &input.queries)?,
             table,
         };
@@ -119,7 +124,7 @@ impl StepPlan {
 
     /// Sizes of the moving table's buffers.
     pub fn table_sizes(&self) -> Sizes {
-        let pair_rows = self.pairs.map_or(0, |pairs| pairs.params.entry_rows);
+        let pair_rows = self.pairs.map_or(0, |pairs| pairs.plan.params.entry_rows);
         let mut sizes = self.table.sizes(pair_rows);
         sizes.push((STEP_COUNTERS, 4 * word::COUNT as u64));
         sizes.extend(self.exclusions.iter().flat_map(ExclusionPlan::sizes));
@@ -130,23 +135,20 @@ impl StepPlan {
     pub fn static_sizes(&self) -> Sizes {
         self.statics.as_ref().map_or_else(Sizes::new, |statics| {
             let mut sizes = statics.sizes(0);
-            sizes.retain(|&(id, _)| kept_by_statics(id));
+            sizes.retain(|&(id, _)| statics::is_own(id));
             sizes.push((COUNTERS, 4 * word::COUNT as u64));
             bindable(sizes)
         })
     }
 
     pub fn pair_sizes(&self) -> Sizes {
-        let pairs = self.pairs.iter();
-        pairs
-            .flat_map(|pairs| pair_sizes(pairs, self.pair_order, self.table.sort))
-            .collect()
+        self.pairs.map_or_else(Sizes::new, |pairs| pairs.sizes(self.table.sort))
     }
 
     /// The variant that counts pairs; `None` if the device chooses.
     pub fn is_crowded(&self) -> Option<bool> {
         match &self.pairs {
-            Some(pairs) => pairs.is_crowded,
+            Some(pairs) => pairs.plan.is_crowded,
             None => pairs::is_crowded(&self.table.params, None),
         }
     }
@@ -158,11 +160,30 @@ impl StepPlan {
             entries: self.table.params.entry_capacity,
             static_entries: self.statics.map_or(0, |statics| statics.params.entry_capacity),
             rows: PerOutput::of(|output| match (output, &self.pairs) {
-                (Output::Pairs, Some(pairs)) => pairs.params.capacity,
+                (Output::Pairs, Some(pairs)) => pairs.plan.params.capacity,
                 _ => 0,
             }),
             ..Held::default()
         }
+    }
+}
+
+impl OrderedPairs {
+    fn new(basis: &Basis<'_>, table: &TablePlan, plan: PairPlan) -> Self {
+        let order = sorts(basis).then(|| plan.order(table.params.all_objects()));
+        Self { plan, order }
+    }
+
+    /// Plan of the page from these rows on.
+    pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: &Page) -> Self {
+        Self::new(basis, table, self.plan.page(basis, first))
+    }
+
+    pub fn sizes(&self, sort: SortStrategy) -> Sizes {
+        let mut sizes = self.plan.sizes();
+        sizes.extend(self.plan.scanned().into_iter().flat_map(scan::sizes));
+        sizes.extend(order_sizes(self.order.as_slice(), sort, &[]));
+        bindable(sizes)
     }
 }
 
@@ -233,15 +254,7 @@ impl AnswerPlan {
     }
 }
 
-/// Sizes of the buffers of pairs.
-pub(crate) fn pair_sizes(pairs: &PairPlan, order: Option<Ordered>, sort: SortStrategy) -> Sizes {
-    let mut sizes = pairs.sizes();
-    sizes.extend(pairs.scanned().into_iter().flat_map(scan::sizes));
-    sizes.extend(order_sizes(order.as_slice(), sort, &[]));
-    bindable(sizes)
-}
-
-pub(crate) fn sorts(basis: &Basis<'_>) -> bool {
+fn sorts(basis: &Basis<'_>) -> bool {
     basis.descriptor.outputs.pair_order == PairOrder::Sorted
 }
 
@@ -291,7 +304,7 @@ pub(crate) fn check_smallest_step(
         descriptor,
         demand: &Demand::default(),
         binding_limit,
-        is_hardware: false,
+        class: DeviceClass::Unknown,
     };
     match StepPlan::new(&basis, &StepInput::default()) {
         Ok(_) => Ok(()),

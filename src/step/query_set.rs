@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
 use super::answers::QueryEngine;
-use super::broad_phase::{GpuBroadPhase, variants};
+use super::broad_phase::GpuBroadPhase;
 use super::growth::Growth;
 use super::output::StepOutput;
 use super::results::{Recorded, Results};
+use super::samples::variants;
 use crate::api::counters::{Counters, Output, Status};
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses, validate_outputs};
 use crate::api::error::{DescriptorError, ReadBackError, StepError};
@@ -145,7 +146,9 @@ impl QuerySet {
         self.guarded(encoder, |this, encoder| {
             let basis = this.growth.basis(&this.session.context, &this.descriptor);
             let plan = this.queries.plan_page(&basis, &first, 0)?;
-            this.queries.record_page(&mut this.session, encoder, plan, false)
+            let uniforms = this.queries.write_page(&mut this.session, encoder, &plan, None);
+            this.queries
+                .record_page(&mut this.session, encoder, plan, &uniforms?, false)
         })?;
         self.output()
     }
@@ -196,7 +199,11 @@ impl QuerySet {
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
         self.sync_with(&broad_phase.descriptor, &broad_phase.session.pipelines);
         let Session { context, pipelines, .. } = &self.session;
-        Preparation::new(context, pipelines, variants(&self.descriptor, Some(uses)))
+        Preparation::new(
+            context,
+            pipelines,
+            variants(&self.descriptor, Some(uses), context.binding_limit()),
+        )
     }
 
     /// Bytes of the set's device memory by purpose.

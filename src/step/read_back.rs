@@ -80,7 +80,7 @@ impl GpuBroadPhase {
         if self.emits_pairs() {
             outputs.extend(self.pairs.readable());
         }
-        let capacity = pairs.map_or(0, |pairs| pairs.plan.params.capacity);
+        let capacity = pairs.map_or(0, |pairs| pairs.pairs.plan.params.capacity);
         let facts = last.facts(capacity, Status::from_bits(!0), pairs.is_some());
         Some(Recorded::new(&self.session, &self.queries.buffers, outputs, facts))
     }

@@ -2,66 +2,26 @@
 
 use std::sync::Arc;
 
-use super::answers::{AnswerUniforms, Answers, table_ranges, write_tables};
+use super::answers::{Answers, table_ranges};
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, check_own, check_queries};
-use super::pair_finder::{FoundPairs, FoundUniforms};
+use super::pair_finder::FoundPairs;
 use super::plan::{StepInput, StepPlan, bytes};
-use super::table::{Built, STEP_COUNTERS, TableView};
-use crate::api::counters::word;
+use super::stages::Engine;
+use super::table::{Built, TableView};
 use crate::api::error::StepError;
 use crate::api::input;
 use crate::api::output::Page;
 use crate::api::scene::{QueryInput, Scene, Statics, check_device_count};
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Buffers};
-use crate::gpu::recorder::{Binds, Input, find};
-use crate::gpu::upload::{Block, Blocks, Uniforms};
+use crate::gpu::passes::Passes;
+use crate::gpu::recorder::{Input, find};
+use crate::gpu::upload::{Blocks, Uniforms};
 use crate::gpu::work_log::{self, Work};
-use crate::stages::pairs::{self, EXCLUSIONS};
-use crate::stages::shape::COUNTERS;
-use crate::stages::table::{self, PAIR_PARAMS, PARAMS, TableUniforms, statics};
-use crate::stages::walks::TableBlocks;
-
-/// Uniform blocks of a step.
-struct StepUniforms {
-    tables: TableBlocks,
-    pair_params: Block,
-    exclusions: Block,
-    table: TableUniforms,
-    /// `None` unless the static table is rebuilt.
-    statics: Option<TableUniforms>,
-    pairs: Option<FoundUniforms>,
-    answers: AnswerUniforms,
-}
-
-impl StepPlan {
-    fn write(&self, blocks: &mut Blocks, pairs: Option<&FoundPairs>, rebuilds_statics: bool) -> StepUniforms {
-        let tables = write_tables(blocks, &self.table, self.statics.as_ref());
-        let exclusions = blocks.push(&self.exclusions.map(|exclusions| exclusions.block).unwrap_or_default());
-        let pair_params = blocks.push(&self.pairs.map(|pairs| pairs.params).unwrap_or_default());
-        StepUniforms {
-            tables,
-            pair_params,
-            exclusions,
-            table: self.table.write(blocks),
-            statics: self
-                .statics
-                .filter(|_| rebuilds_statics)
-                .map(|statics| statics.write(blocks)),
-            pairs: pairs.map(|pairs| pairs.write(blocks, tables, self.table.sort)),
-            answers: self.answers.write(blocks, &self.table, tables, exclusions),
-        }
-    }
-}
-
-fn binds(table: Block, pair_params: Block, exclusions: Block) -> Vec<Binds> {
-    vec![
-        PARAMS.is_block(table),
-        PAIR_PARAMS.is_block(pair_params),
-        EXCLUSIONS.is_block(exclusions),
-    ]
-}
+use crate::stages::pairs;
+use crate::stages::shape::{COUNTERS, STEP_COUNTERS};
+use crate::stages::table::{self, TablePlan, statics};
 
 impl GpuBroadPhase {
     /// Runs `record` in a debug group and error scopes. Fails on a lost device, and drops all buffers if the device
@@ -95,56 +55,79 @@ impl GpuBroadPhase {
         self.session.recording.check()?;
         self.session.begin_timing();
         let rebuilds_statics = self.fit(encoder, &plan, &scene);
-        let inputs = self.place(encoder, &plan, &scene);
-        let recording = self.session.recording.clone();
-        let found = plan
-            .pairs
-            .map(|pairs| FoundPairs::new(pairs, plan.pair_order, &recording));
+        let mut placed = self.place(encoder, &plan, &scene);
+        let view = Arc::new(self.view(&plan, &placed));
         let mut blocks = Blocks::new(self.session.context.device());
-        let of_step = plan.write(&mut blocks, found.as_ref(), rebuilds_statics);
+        let of_step = plan.write(&mut blocks, rebuilds_statics);
         let uniforms = self.session.write(encoder, blocks);
-        if let Some(of_statics) = &of_step.statics {
-            self.record_statics(encoder, &plan, &scene.statics, &uniforms, (&of_step, of_statics));
+        let static_inputs = match (&plan.statics, rebuilds_statics) {
+            (Some(statics), true) => self.static_inputs(statics, &scene.statics),
+            _ => Vec::new(),
+        };
+        if plan.statics.is_some() {
+            let counters = self.statics.buffers.get(COUNTERS);
+            placed.push(Input::whole(statics::buffer::COUNTERS, counters));
         }
-        let view = Arc::new(self.view(&plan, &inputs));
         let queries = scene.query_input();
-        let placed = self
+        let answered = self
             .queries
             .place(&mut self.session, encoder, &queries, &plan.answers, &view.inputs);
-        self.record_table(encoder, &plan, &inputs, &uniforms, &of_step);
-        self.record_pair_counts(encoder, &plan, &view, &uniforms, &of_step);
-        let answers = Answers {
+        for (engine, passes) in plan.passes(&of_step, emits) {
+            let inputs = match engine {
+                Engine::Statics => &static_inputs,
+                Engine::Table => &placed,
+                Engine::Pairs => &view.inputs,
+                Engine::Queries => &answered,
+            };
+            self.record_passes(encoder, engine, &passes, &uniforms, inputs, true);
+        }
+        self.session.resolve_timing(encoder);
+        if rebuilds_statics {
+            // Bind groups would keep the buffers of the build alive.
+            self.session.bindings.forget(&self.statics.buffers.all());
+            self.statics.drop_scratch();
+        }
+        let recording = self.session.recording.clone();
+        self.pairs.found = plan.pairs.map(|pairs| FoundPairs {
+            pairs,
+            counts: recording.clone(),
+            recording: recording.clone(),
+        });
+        self.queries.last = Some(Answers {
             plan: plan.answers,
             is_of_step: true,
             view,
-            inputs: placed,
-            blocks: table_ranges(&uniforms, of_step.tables),
+            inputs: answered,
+            blocks: table_ranges(&uniforms, of_step.base.tables),
             counts: recording.clone(),
             recording,
-        };
-        let own = vec![&self.queries.buffers];
-        let mut recorder = self
-            .session
-            .recorder(encoder, &uniforms, own, Vec::new(), &answers.inputs, true);
-        answers
-            .plan
-            .record_counts(&mut recorder, &of_step.answers, &answers.view);
-        if emits {
-            if let (Some(found), Some(blocks)) = (&found, &of_step.pairs) {
-                let binds = binds(of_step.tables.moving, of_step.pair_params, of_step.exclusions);
-                self.record_pairs(encoder, &answers.view, found, &uniforms, (binds, blocks), true);
-            }
-            let own = vec![&self.queries.buffers];
-            let inputs = &answers.inputs;
-            let mut recorder = self.session.recorder(encoder, &uniforms, own, Vec::new(), inputs, true);
-            answers
-                .plan
-                .record_emit(&mut recorder, &of_step.answers, &answers.view, true);
-        }
-        self.session.resolve_timing(encoder);
-        self.pairs.found = found;
-        self.queries.last = Some(answers);
+        });
         Ok(())
+    }
+
+    fn record_passes(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        engine: Engine,
+        passes: &Passes,
+        uniforms: &Uniforms,
+        inputs: &[Input],
+        is_timed: bool,
+    ) {
+        let [table, statics, pairs, queries] = [
+            &self.table.buffers,
+            &self.statics.buffers,
+            &self.pairs.buffers,
+            &self.queries.buffers,
+        ];
+        let buffers: &[_] = match engine {
+            Engine::Statics => &[statics],
+            Engine::Table => &[table, pairs, queries],
+            Engine::Pairs => &[pairs, table, queries],
+            Engine::Queries => &[queries],
+        };
+        self.session
+            .record(encoder, passes, uniforms, (inputs, buffers), is_timed);
     }
 
     /// Records rays and queries to the last step's table. Without `emits`, only counts rows.
@@ -175,24 +158,25 @@ impl GpuBroadPhase {
         let (view, counts) = (Arc::clone(&last.view), last.counts.clone());
         let basis = self.growth.basis(&self.session.context, &self.descriptor);
         let found = self.pairs.found.as_ref().filter(|found| found.counts.is_same(&counts));
-        let found = found.map(|found| found.page(&basis, &view.table, &first, &self.session.recording));
-        let pairs = found.as_ref().map_or(0, |found| bytes(&found.sizes(view.table.sort)));
-        let answers = self.queries.plan_page(&basis, &first, view.bytes + pairs)?;
-        if let Some(found) = found {
-            let sizes = found.sizes(view.table.sort);
-            self.session.fit(&mut self.pairs.buffers, sizes, &[]);
-            let mut blocks = Blocks::new(self.session.context.device());
-            let tables = write_tables(&mut blocks, &view.table, view.statics.as_ref());
-            let exclusions = blocks.push(&view.exclusions.unwrap_or_default());
-            let pair_params = blocks.push(&found.plan.params);
-            let of_pairs = found.write(&mut blocks, tables, view.table.sort);
-            let uniforms = self.session.write(encoder, blocks);
-            let binds = binds(tables.moving, pair_params, exclusions);
-            self.record_pairs(encoder, &view, &found, &uniforms, (binds, &of_pairs), after_counts);
-            self.pairs.found = Some(found);
+        let pairs = found.map(|found| found.pairs.page(&basis, &view.table, &first));
+        let sizes = pairs.map_or_else(Vec::new, |pairs| pairs.sizes(view.table.sort));
+        let answers = self.queries.plan_page(&basis, &first, view.bytes + bytes(&sizes))?;
+        self.session.fit(&mut self.pairs.buffers, sizes, &[]);
+        let blocks = self
+            .queries
+            .write_page(&mut self.session, encoder, &answers, pairs.as_ref())?;
+        if let (Some(pairs), Some(of_pairs)) = (pairs, &blocks.pairs) {
+            let passes = pairs.emit_passes(of_pairs, view.table.sorted());
+            self.record_passes(encoder, Engine::Pairs, &passes, &blocks.all, &view.inputs, after_counts);
+            let recording = self.session.recording.clone();
+            self.pairs.found = Some(FoundPairs {
+                pairs,
+                counts,
+                recording,
+            });
         }
         self.queries
-            .record_page(&mut self.session, encoder, answers, after_counts)?;
+            .record_page(&mut self.session, encoder, answers, &blocks, after_counts)?;
         if after_counts {
             self.session.resolve_timing(encoder);
         }
@@ -268,6 +252,11 @@ impl GpuBroadPhase {
                 session.bindings.forget(&statics.buffers.all());
                 statics.buffers.drop_oversized(plan.static_sizes());
                 session.fit(&mut statics.buffers, plan.static_sizes(), &[]);
+                statics.built = Some(Built {
+                    plan: *of_statics,
+                    generation: scene.statics.generation,
+                    recording: session.recording.clone(),
+                });
                 true
             }
         }
@@ -290,99 +279,11 @@ impl GpuBroadPhase {
         placer.placed
     }
 
-    /// Builds the static table.
-    fn record_statics(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        plan: &StepPlan,
-        scene: &Statics<'_>,
-        uniforms: &Uniforms,
-        (of_step, of_statics): (&StepUniforms, &TableUniforms),
-    ) {
-        let (Some(statics), Some(block)) = (plan.statics, of_step.tables.statics) else {
-            return;
-        };
-        let context = Arc::clone(&self.session.context);
+    /// Inputs of the static table's build.
+    fn static_inputs(&self, plan: &TablePlan, scene: &Statics<'_>) -> Vec<Input> {
+        let device = self.session.context.device();
         let objects = self.table.buffers.get(table::buffer::OBJECTS);
-        let label = format!("{}/static", self.session.label);
-        let inputs = statics::sources(context.device(), &label, scene, &statics, objects);
-        let own = vec![&self.statics.buffers];
-        let binds = binds(block, of_step.pair_params, of_step.exclusions);
-        let mut recorder = self.session.recorder(encoder, uniforms, own, binds, &inputs, true);
-        recorder.clear(COUNTERS);
-        statics.record(&mut recorder, of_statics, None);
-        self.statics.built = Some(Built {
-            plan: statics,
-            generation: scene.generation,
-            recording: self.session.recording.clone(),
-        });
-        // Bind groups would keep the buffers of the build alive.
-        self.session.bindings.forget(&self.statics.buffers.all());
-        self.statics.drop_scratch();
-    }
-
-    /// Builds the moving table, and enters excluded pairs.
-    fn record_table(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        plan: &StepPlan,
-        inputs: &[Input],
-        uniforms: &Uniforms,
-        of_step: &StepUniforms,
-    ) {
-        let own = vec![&self.table.buffers, &self.pairs.buffers, &self.queries.buffers];
-        let binds = binds(of_step.tables.moving, of_step.pair_params, of_step.exclusions);
-        let mut recorder = self.session.recorder(encoder, uniforms, own, binds, inputs, true);
-        // Counters start as those of the static table.
-        match plan.statics.map(|_| self.statics.buffers.get(COUNTERS)) {
-            Some(counters) => {
-                recorder.copy_from(counters, COUNTERS);
-                let (needed, place) = (word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED);
-                recorder.copy_words(counters, needed, COUNTERS, place, 2);
-            }
-            None => recorder.clear(COUNTERS),
-        }
-        if let Some(pairs) = plan.pairs {
-            pairs.clear_sums(&mut recorder);
-        }
-        plan.table.record(&mut recorder, &of_step.table, plan.is_crowded());
-        if let Some(exclusions) = plan.exclusions {
-            exclusions.record(&mut recorder);
-        }
-    }
-
-    fn record_pair_counts(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        plan: &StepPlan,
-        view: &TableView,
-        uniforms: &Uniforms,
-        of_step: &StepUniforms,
-    ) {
-        let own = vec![&self.pairs.buffers, &self.table.buffers, &self.queries.buffers];
-        let binds = binds(of_step.tables.moving, of_step.pair_params, of_step.exclusions);
-        let mut recorder = self.session.recorder(encoder, uniforms, own, binds, &view.inputs, true);
-        if let (Some(pairs), Some(blocks)) = (plan.pairs, &of_step.pairs) {
-            pairs.record_counts(&mut recorder, &blocks.pairs, plan.table.sorted());
-        }
-        recorder.copy(COUNTERS, STEP_COUNTERS);
-    }
-
-    /// Writes pairs. `is_timed`: true directly after counting.
-    fn record_pairs(
-        &mut self,
-        encoder: &mut wgpu::CommandEncoder,
-        view: &TableView,
-        found: &FoundPairs,
-        uniforms: &Uniforms,
-        (binds, blocks): (Vec<Binds>, &FoundUniforms),
-        is_timed: bool,
-    ) {
-        let own = vec![&self.pairs.buffers, &self.table.buffers, &self.queries.buffers];
-        let mut recorder = self
-            .session
-            .recorder(encoder, uniforms, own, binds, &view.inputs, is_timed);
-        found.record(&mut recorder, blocks, view.table.sorted());
+        statics::sources(device, &format!("{}/static", self.session.label), scene, plan, objects)
     }
 
     /// The tables of the step that is being recorded.
@@ -394,7 +295,7 @@ impl GpuBroadPhase {
             let range = find(inputs, &[&self.table.buffers], id.name)?;
             Some(Input::of(id, range))
         };
-        let own = [OBJECTS, GRID, RECORDS, STARTS, sorted.values]
+        let own = [OBJECTS, GRID, RECORDS, STARTS, sorted.values, STEP_COUNTERS]
             .into_iter()
             .filter_map(bound);
         TableView {
@@ -402,7 +303,6 @@ impl GpuBroadPhase {
             statics: plan.statics,
             exclusions: plan.exclusions.map(|exclusions| exclusions.block),
             inputs: own.chain(self.statics.static_inputs()).collect(),
-            counters: self.table.buffers.get(STEP_COUNTERS).clone(),
             held: plan.held(),
             bytes: bytes(&plan.table_sizes()) + bytes(&plan.static_sizes()),
             recording: self.session.recording.clone(),

@@ -2,29 +2,19 @@
 
 use std::sync::Arc;
 
+use super::stages::TableUniformBlocks;
 use crate::api::counters::Held;
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::gpu::buffers::{BufferId, Buffers, buffers};
+use crate::gpu::buffers::Buffers;
 use crate::gpu::device_context::DeviceContext;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder::Input;
+use crate::gpu::upload::Blocks;
 use crate::layout::blocks::Exclusions;
 use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{WALKED, buffer as fixed};
 use crate::stages::table::{TablePlan, buffer as moving};
-
-buffers! {
-    /// Copy of the counters before the step's queries. Later queries start from this copy.
-    STEP_COUNTERS = "step_counters": Fixed;
-}
-
-pub(crate) use buffer::STEP_COUNTERS;
-
-/// True for a buffer of the static table's own; false for one that it shares with the moving table.
-pub(crate) fn kept_by_statics(id: BufferId) -> bool {
-    ![moving::OBJECTS, moving::SOURCE_OBJECTS, moving::WORLDS].contains(&id)
-}
 
 /// Buffers of a table, and its last build.
 pub(crate) struct TableEngine {
@@ -86,10 +76,8 @@ pub(crate) struct TableView {
     pub table: TablePlan,
     pub statics: Option<TablePlan>,
     pub exclusions: Option<Exclusions>,
-    /// Buffers that walks bind.
+    /// Buffers that walks bind, and the counters from which queries start.
     pub inputs: Vec<Input>,
-    /// Counters before the step's rays and queries.
-    pub counters: wgpu::Buffer,
     pub held: Held,
     /// Bytes of the tables, as planned.
     pub bytes: u64,
@@ -97,6 +85,12 @@ pub(crate) struct TableView {
     pub descriptor: BroadPhaseDescriptor<'static>,
     pub context: Arc<DeviceContext>,
     pub pipelines: Arc<Pipelines>,
+}
+
+impl TableView {
+    pub fn write(&self, blocks: &mut Blocks) -> TableUniformBlocks {
+        TableUniformBlocks::write(blocks, &self.table, self.statics.as_ref(), self.exclusions)
+    }
 }
 
 impl std::fmt::Debug for TableView {

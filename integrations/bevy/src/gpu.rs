@@ -1,8 +1,8 @@
 use std::collections::VecDeque;
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CreateError, GpuBroadPhase, Output, InputError, PairTracker, QuerySet, ReadBackError, Readback,
-    Source, StepError, StepOutput, StepResult, Uses, wgpu,
+    BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, Output, PairTracker, QuerySet, ReadBackError,
+    Readback, Source, StepError, StepOutput, StepResult, Uses, wgpu,
 };
 
 use crate::batch::{Answer, Batch};
@@ -103,7 +103,7 @@ impl Gpu {
             device: device.clone(),
             queue: queue.clone(),
             #[cfg(feature = "gizmos")]
-            lines: crate::lines::Lines::new(device, &broad_phase.descriptor()),
+            lines: crate::lines::Lines::new(device, descriptor.scheme),
             broad_phase,
             tracker,
             query_set,

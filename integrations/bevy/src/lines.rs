@@ -1,6 +1,6 @@
 use bevy::color::{ColorToPacked, Srgba};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, DebugDraw, DebugLines, DebugOutput, LineVertex, StepError, StepOutput, wgpu,
+    BroadPhaseDescriptor, DebugDraw, DebugLines, DebugOutput, LineVertex, Scheme, StepError, StepOutput, wgpu,
 };
 
 pub(crate) type LineRequest = (DebugLines, Srgba);
@@ -9,13 +9,13 @@ pub(crate) struct Lines {
     /// Kinds of lines to draw, and the limit per kind.
     pub requested: (Vec<LineRequest>, u32),
     draws: Vec<DebugDraw>,
-    descriptor: BroadPhaseDescriptor<'static>,
+    scheme: Scheme,
     room: u32,
     outputs: Vec<DebugOutput>,
 }
 
 impl Lines {
-    pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'static>) -> Self {
+    pub fn new(device: &wgpu::Device, scheme: Scheme) -> Self {
         let limits = device.limits();
         let bytes = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         let room = bytes / (2 * size_of::<LineVertex>() as u64);
@@ -23,7 +23,7 @@ impl Lines {
             room: u32::try_from(room).unwrap_or(u32::MAX),
             requested: Default::default(),
             draws: Vec::new(),
-            descriptor: *descriptor,
+            scheme,
             outputs: Vec::new(),
         }
     }
@@ -34,8 +34,12 @@ impl Lines {
         let (requested, most) = &self.requested;
         // Resizing also frees the buffers of kinds no longer requested.
         let label = Some("gpu_broad_phase/bevy/lines");
+        let descriptor = BroadPhaseDescriptor {
+            scheme: self.scheme,
+            ..BroadPhaseDescriptor::default()
+        };
         self.draws
-            .resize_with(requested.len(), || DebugDraw::new(&self.descriptor, label));
+            .resize_with(requested.len(), || DebugDraw::new(&descriptor, label));
         let Some(step) = step else {
             return Ok(false);
         };

@@ -1,9 +1,9 @@
 //! Runs long work on a thread pool, without the interpreter's lock. Ctrl-C cancels it.
 
 use std::mem::forget;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use gpu_broad_phase::cpu::CancelToken;

@@ -23,8 +23,8 @@ use crate::api::error::InputError;
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Recorder, WORKGROUP, variables};
-use crate::gpu::shader::{PassContext, passes};
+use crate::gpu::passes::{Passes, WORKGROUP, variables};
+use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{OCTAVES, SortParams, SourceLayout};
 use crate::layout::digits::{before_first, count_words, table_digits};
@@ -34,41 +34,28 @@ use crate::shared::wgsl::number;
 
 passes! {
     "table" {
-    PREPARE = "prepare" from "prepare" { source: "tight" }
-        if |of| of.prepares()
-            || of.pair_filter.is_some()
-            || of.uses.statics
-            || of.uses.device_counts
-            || of.uses.excluded_pairs;
+    PREPARE = "prepare" from "prepare" { source: "tight" };
 
-    PREPARE_STRIDED = "prepare_strided" from "prepare" { source: "strided" } if |of| of.uses.strided;
+    PREPARE_STRIDED = "prepare_strided" from "prepare" { source: "strided" };
 
-    SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
+    SAMPLE_STATISTICS = "sample_statistics";
 
-    LEVEL_STATISTICS = "level_statistics" if |_| true;
+    LEVEL_STATISTICS = "level_statistics";
 
-    LAYOUT = "layout" if |of| of.is_uniform();
+    LAYOUT = "layout";
 
-    KEYS = "keys" if |of| !of.is_uniform();
+    KEYS = "keys";
 
-    LARGE_TABLE_EMIT = "large_table_emit" if has_large_table;
+    LARGE_TABLE_EMIT = "large_table_emit";
 
-    ENTRY_COUNT = "entry_count" if |of| of.is_uniform();
+    ENTRY_COUNT = "entry_count";
 
-    ENTRY_EMIT = "entry_emit" if |of| of.is_uniform();
+    ENTRY_EMIT = "entry_emit";
 
-    GATHER = "gather" if |_| true;
+    GATHER = "gather";
 
-    CLUSTERS = "clusters" if has_clusters;
+    CLUSTERS = "clusters";
     }
-}
-
-fn has_large_table(of: &PassContext<'_>) -> bool {
-    of.is_hierarchical() && of.pairs
-}
-
-fn has_clusters(of: &PassContext<'_>) -> bool {
-    !of.is_uniform()
 }
 
 buffers! {
@@ -327,22 +314,22 @@ impl TablePlan {
     }
 
     /// `is_crowded`: the variant that counts pairs, `None` if the device chooses.
-    pub fn record(&self, recorder: &mut Recorder<'_>, blocks: &TableUniforms, is_crowded: Option<bool>) {
-        self.record_objects(recorder, blocks);
-        self.record_levels(recorder);
-        self.record_entries(recorder, blocks);
+    pub fn record(&self, passes: &mut Passes, blocks: &TableUniforms, is_crowded: Option<bool>) {
+        self.record_objects(passes, blocks);
+        self.record_levels(passes);
+        self.record_entries(passes, blocks);
         let sort = Sort {
             strategy: self.sort,
             ping_pong: PING_PONG,
             grid: buffer::GRID,
             counts_first: blocks.counts_first,
         };
-        recorder.stage(label!(self, "sort"), |stage| {
+        passes.stage(label!(self, "sort"), |stage| {
             sort.record(stage, &blocks.digits, PING_PONG.unsorted());
         });
         let params = &self.params;
         let sorted = self.sorted().binds();
-        recorder.stage(label!(self, "gather"), |stage| {
+        passes.stage(label!(self, "gather"), |stage| {
             stage.run(&GATHER, params.object_count.max(params.entry_capacity + 1), &sorted);
         });
         let is_sparse = !self.is_serial() && is_crowded == Some(false);
@@ -354,7 +341,7 @@ impl TablePlan {
                 _ if self.is_serial() => blocks.div_ceil(SERIAL_BLOCKS),
                 _ => blocks.div_ceil(SPARSE_BLOCKS),
             };
-            recorder.stage(label!(self, "clusters"), |stage| {
+            passes.stage(label!(self, "clusters"), |stage| {
                 stage.run_groups(&CLUSTERS, groups.max(1), &sorted);
             });
         }
@@ -365,19 +352,19 @@ impl TablePlan {
         self.sort == SortStrategy::SerialTiles
     }
 
-    fn record_objects(&self, recorder: &mut Recorder<'_>, blocks: &TableUniforms) {
+    fn record_objects(&self, passes: &mut Passes, blocks: &TableUniforms) {
         let params = &self.params;
         if params.is_hierarchical() {
-            recorder.clear(buffer::SAMPLE_STATISTICS);
-            recorder.clear(buffer::DENSITY_BUCKETS);
+            passes.clear(buffer::SAMPLE_STATISTICS);
+            passes.clear(buffer::DENSITY_BUCKETS);
         }
-        recorder.clear(buffer::LEVEL_STATISTICS);
+        passes.clear(buffer::LEVEL_STATISTICS);
         if params.large_table_capacity > 0 {
-            recorder.clear_words(buffer::LARGE_TABLE_SUMS, 0, LARGE_TABLE_TOTALS.into());
+            passes.clear_words(buffer::LARGE_TABLE_SUMS, 0, LARGE_TABLE_TOTALS.into());
         }
-        sort::clear_counts(recorder, &blocks.digits);
+        sort::clear_counts(passes, &blocks.digits);
         if let Some(worlds) = &blocks.worlds {
-            recorder.stage(label!(self, "worlds"), |stage| worlds.record(stage));
+            passes.stage(label!(self, "worlds"), |stage| worlds.record(stage));
         }
         if self.prepares {
             // Without a device count, the pass reads no limits, so it may bind any buffer.
@@ -385,21 +372,21 @@ impl TablePlan {
             let layout = blocks.layout.map(|block| SOURCE_LAYOUT.is_block(block));
             let pass = if layout.is_some() { &PREPARE_STRIDED } else { &PREPARE };
             let binds: Vec<_> = all.into_iter().chain(layout).collect();
-            recorder.stage(label!(self, "prepare"), |stage| {
+            passes.stage(label!(self, "prepare"), |stage| {
                 stage.run(pass, params.object_count, &binds);
             });
         }
     }
 
-    fn record_levels(&self, recorder: &mut Recorder<'_>) {
+    fn record_levels(&self, passes: &mut Passes) {
         let params = &self.params;
         if params.is_hierarchical() {
-            recorder.stage(label!(self, "statistics"), |stage| {
+            passes.stage(label!(self, "statistics"), |stage| {
                 let lanes = if self.is_serial() { 1 } else { LANES_PER_SAMPLE };
                 stage.run(&SAMPLE_STATISTICS, lanes * params.sample_count, &[]);
             });
         }
-        recorder.stage(label!(self, "levels"), |stage| {
+        passes.stage(label!(self, "levels"), |stage| {
             let groups = match self.is_serial() {
                 true => params.object_count.div_ceil(LEVEL_TILE),
                 false => params.object_count.div_ceil(WORKGROUP).min(LEVEL_GROUPS),
@@ -411,13 +398,13 @@ impl TablePlan {
         });
     }
 
-    fn record_entries(&self, recorder: &mut Recorder<'_>, blocks: &TableUniforms) {
+    fn record_entries(&self, passes: &mut Passes, blocks: &TableUniforms) {
         let params = &self.params;
         let has_large_table = params.large_table_capacity > 0;
         let [keys, values] = PING_PONG.unsorted().binds();
         let tiles = params.large_table_tiles();
         let [sort_block, counts] = sort::counting(blocks.before_first);
-        recorder.stage(label!(self, "entries"), |stage| {
+        passes.stage(label!(self, "entries"), |stage| {
             if params.is_uniform() {
                 stage.run(&ENTRY_COUNT, params.object_count, &[]);
                 blocks.entries.record(stage);
@@ -428,7 +415,7 @@ impl TablePlan {
             }
         });
         if has_large_table {
-            recorder.stage(label!(self, "large_table"), |stage| {
+            passes.stage(label!(self, "large_table"), |stage| {
                 let grids = [buffer::GRID.is(buffer::LEVELS), NEXT_GRID.is(buffer::GRID)];
                 let binds = [grids[0], grids[1], keys, values, sort_block, counts];
                 stage.run_groups(&LARGE_TABLE_EMIT, tiles, &binds);

@@ -3,15 +3,23 @@ use crate::api::input::{Placement, Source};
 use crate::api::scene::Statics;
 use crate::gpu::buffers::{BufferId, buffers, rounded};
 use crate::gpu::filled::filled;
-use crate::gpu::recorder::{Binds, Input};
+use crate::gpu::passes::Binds;
+use crate::gpu::recorder::Input;
 use crate::gpu::work_log::create_buffer;
 use crate::stages::sort::variable::VALUES;
 
 buffers! {
+    /// Counters after the build.
+    COUNTERS = "static_counters": Fixed;
     GRID = "static_grid": Fixed;
     RECORDS = "static_records": Objects;
     STARTS = "static_starts": Objects;
     VALUES = "static_values": Objects;
+}
+
+/// True for a buffer of the static table's own; false for one that it shares with the moving table.
+pub(crate) fn is_own(id: BufferId) -> bool {
+    ![moving::OBJECTS, moving::SOURCE_OBJECTS, moving::WORLDS].contains(&id)
 }
 
 /// Buffers that walks read, each by its name in the build and in a step.

@@ -1,0 +1,271 @@
+//! Pipelines that steps need: those of the passes of sample steps.
+
+use std::collections::HashSet;
+
+use super::plan::{StepInput, StepPlan};
+use super::stages::Engine;
+use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses};
+use crate::api::input::{RAY_STRIDE, SWEPT_STRIDE};
+use crate::api::queries::{QueryMode, SelfQuery};
+use crate::gpu::adapter::DeviceClass;
+use crate::gpu::shader::{Pass, Variant};
+use crate::gpu::upload::Blocks;
+use crate::layout::blocks::SourceLayout;
+use crate::layout::digits::MAX_COUNTED_AHEAD;
+use crate::layout::query_sizes::QuerySizes;
+use crate::stages::rays::SORTED_RAYS;
+use crate::stages::shape::{Basis, Demand};
+use crate::stages::table::statics::buffer as fixed;
+use crate::stages::{input, order, pairs, queries, rays, scan, sort, table};
+
+/// Any layout that the device must pack.
+const STRIDED: SourceLayout = SourceLayout {
+    first: 1,
+    stride: 8,
+    second: 4,
+    flags: 0,
+};
+
+/// So many objects that the device chooses the variant that counts pairs, and that histogram passes count the keys.
+const MANY: u64 = 2 * MAX_COUNTED_AHEAD;
+const _: () = assert!(MANY > pairs::MANY_OBJECTS as u64);
+
+pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
+    let stages = [
+        table::PASSES,
+        scan::PASSES,
+        sort::PASSES,
+        pairs::PASSES,
+        input::PASSES,
+        rays::PASSES,
+        queries::PASSES,
+        order::PASSES,
+    ];
+    stages.into_iter().flatten().copied()
+}
+
+/// Returns the variants of passes that every step with `descriptor` dispatches or, with `uses`, all that steps with
+/// these inputs may dispatch.
+pub(super) fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>, limit: u64) -> Vec<Variant> {
+    let descriptor = &BroadPhaseDescriptor {
+        outputs: OutputOptions {
+            max_bytes: None,
+            ..descriptor.outputs
+        },
+        ..*descriptor
+    };
+    let (inputs, demands) = match uses {
+        None => (
+            vec![StepInput {
+                objects: 1024,
+                ..StepInput::default()
+            }],
+            &demands()[..1],
+        ),
+        Some(uses) => (inputs(uses), &demands()[..]),
+    };
+    let mut found = HashSet::new();
+    for demand in demands {
+        let basis = Basis {
+            descriptor,
+            demand,
+            binding_limit: limit,
+            class: DeviceClass::Unknown,
+        };
+        for plan in inputs.iter().filter_map(|input| StepPlan::new(&basis, input).ok()) {
+            let blocks = plan.write(&mut Blocks::default(), true);
+            for (engine, passes) in plan.passes(&blocks, true) {
+                let names = names(&plan, engine);
+                if let Some((pass, name)) = passes.unbound(|name| names.contains(name)) {
+                    panic!("{pass} binds {name}, which {engine:?} has not");
+                }
+                found.extend(passes.variants().map(Variant::key));
+            }
+        }
+    }
+    let all = passes().flat_map(Pass::variants);
+    all.filter(|variant| found.contains(&variant.key())).collect()
+}
+
+/// Of a sparse and of a crowded scene.
+fn demands() -> [Demand; 2] {
+    let crowded = Demand {
+        bit_words: 1,
+        is_crowded: Some(true),
+        ..Demand::default()
+    };
+    [Demand::default(), crowded]
+}
+
+fn inputs(uses: Uses) -> Vec<StepInput> {
+    let with = |is_used: bool| if is_used { &[false, true][..] } else { &[false] };
+    let mut inputs = Vec::new();
+    for &excludes in with(uses.excluded_pairs) {
+        for &is_strided in with(uses.strided) {
+            let layouts = [is_strided.then_some(STRIDED); 2];
+            inputs.extend(queries_of(uses, layouts[0]).into_iter().map(|queries| StepInput {
+                objects: MANY,
+                static_objects: uses.statics.into(),
+                object_limit: uses.device_counts.then_some(0),
+                layouts,
+                static_layouts: layouts,
+                exclusions: [excludes.into(), 0],
+                queries,
+            }));
+        }
+    }
+    inputs
+}
+
+fn queries_of(uses: Uses, layout: Option<SourceLayout>) -> Vec<QuerySizes> {
+    let counted = uses.device_counts.then_some(0);
+    let of_rays = |ray_stride| QuerySizes {
+        rays: SORTED_RAYS.into(),
+        casts: true,
+        ray_stride,
+        ray_count_word: counted,
+        ray_layout: layout,
+        ..QuerySizes::default()
+    };
+    let of_queries = |self_query: Option<SelfQuery>, query_mode| QuerySizes {
+        queries: MANY,
+        has_queries: true,
+        self_query,
+        query_mode,
+        query_limit: counted.filter(|_| self_query.is_none()),
+        query_layout: layout.filter(|_| self_query.is_none()),
+        ..QuerySizes::default()
+    };
+    let partners = Some(SelfQuery::Overlaps { half: false });
+    let (all, nearest) = (QueryMode::All, QueryMode::Nearest(1));
+    [
+        (true, QuerySizes::default()),
+        (uses.rays, of_rays(RAY_STRIDE)),
+        (uses.swept_rays, of_rays(SWEPT_STRIDE)),
+        (uses.queries, of_queries(None, all)),
+        (uses.queries, of_queries(partners, all)),
+        (uses.nearest, of_queries(None, nearest)),
+        (uses.nearest, of_queries(partners, nearest)),
+    ]
+    .into_iter()
+    .filter_map(|(is_used, sizes)| is_used.then_some(sizes))
+    .collect()
+}
+
+/// Names of buffers that the passes of `engine` may bind.
+fn names(plan: &StepPlan, engine: Engine) -> HashSet<&'static str> {
+    let inputs = [
+        table::buffer::OBJECTS,
+        table::buffer::SOURCE_OBJECTS,
+        table::buffer::OBJECT_LIMITS,
+        table::buffer::WORLDS,
+        table::buffer::SOURCE_WORLDS,
+        pairs::buffer::EXCLUDED,
+        pairs::buffer::DATA,
+        rays::buffer::RAYS,
+        rays::buffer::SOURCE_RAYS,
+        rays::buffer::LIMITS,
+        queries::buffer::QUERIES,
+        queries::buffer::SOURCE_QUERIES,
+        queries::buffer::LIMITS,
+    ];
+    let walked = [
+        table::buffer::GRID,
+        table::buffer::RECORDS,
+        table::buffer::STARTS,
+        plan.table.sorted().values,
+        fixed::GRID,
+        fixed::RECORDS,
+        fixed::STARTS,
+        fixed::VALUES,
+    ];
+    let sizes = match engine {
+        Engine::Statics => plan.static_sizes(),
+        Engine::Table | Engine::Pairs => [plan.table_sizes(), plan.pair_sizes(), plan.answers.sizes()].concat(),
+        Engine::Queries => plan.answers.sizes(),
+    };
+    let walked = walked
+        .into_iter()
+        .filter(|_| matches!(engine, Engine::Pairs | Engine::Queries));
+    let own = sizes.into_iter().map(|(id, _)| id);
+    own.chain(inputs).chain(walked).map(|id| id.name).collect()
+}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::descriptor::{PairOrder, RayMode, Scheme, SortStrategy};
+
+    /// Each call of `variants` looks up all bindings.
+    #[test]
+    fn all_bindings_of_all_steps_have_buffers_and_each_pass_has_a_step() {
+        let mut met = HashSet::new();
+        let schemes = [
+            Scheme::Hierarchical,
+            Scheme::Adaptive { min_scale: 1.0 },
+            Scheme::Uniform { cell_size: 1.0 },
+        ];
+        for (scheme, ray_mode) in schemes.into_iter().zip([RayMode::Any, RayMode::Closest, RayMode::All]) {
+            for sort in [
+                SortStrategy::Portable,
+                SortStrategy::Subgroups,
+                SortStrategy::SerialTiles,
+            ] {
+                for (filter, worlds, pairs) in [(None, 1, true), (Some("text"), 3, true), (None, 3, false)] {
+                    let descriptor = BroadPhaseDescriptor {
+                        scheme,
+                        sort,
+                        pairs,
+                        pair_filter: filter,
+                        worlds,
+                        outputs: OutputOptions {
+                            ray_mode,
+                            ray_cells: worlds == 1,
+                            pair_order: PairOrder::Sorted,
+                            ..OutputOptions::default()
+                        },
+                        ..BroadPhaseDescriptor::default()
+                    };
+                    for uses in [None, Some(Uses::default()), Some(Uses::ALL)] {
+                        met.extend(variants(&descriptor, uses, 128 << 20).into_iter().map(Variant::key));
+                    }
+                }
+            }
+        }
+        let lacking: Vec<_> = passes()
+            .flat_map(Pass::variants)
+            .map(Variant::key)
+            .filter(|key| !met.contains(key))
+            .collect();
+        assert_eq!(lacking, []);
+    }
+
+    #[test]
+    fn a_binding_without_a_buffer_is_found_before_any_device() {
+        let descriptor = BroadPhaseDescriptor::default();
+        let demand = Demand::default();
+        let basis = Basis::of(&descriptor, &demand);
+        let input = StepInput {
+            objects: 10,
+            ..StepInput::default()
+        };
+        let plan = StepPlan::new(&basis, &input).unwrap();
+        let all = plan.passes(&plan.write(&mut Blocks::default(), true), true);
+        let unbound = |without: &str| {
+            all.iter().find_map(|(engine, passes)| {
+                let names = names(&plan, *engine);
+                passes.unbound(|name| name != without && names.contains(name))
+            })
+        };
+        assert_eq!(unbound(""), None);
+        assert_eq!(
+            unbound("sample_statistics"),
+            Some(("sample_statistics", "sample_statistics"))
+        );
+        assert_eq!(unbound("pairs"), Some(("pair_emit_cached", "pairs")));
+        // Bound as `pair_walks` and as workgroup counts.
+        assert_eq!(
+            unbound("pair_walk_groups"),
+            Some(("pair_emit_cached", "pair_walk_groups"))
+        );
+    }
+}
