@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use gpu_broad_phase::wgpu::{Backends, Device, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, OutputOptions, Queries, Ray, Scene,
-    Source,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, OutputOptions, Queries, QueryInput,
+    Ray, Scene, Source,
 };
 use measure::generate::{Distribution, Random};
 use pollster::block_on;
@@ -58,7 +58,10 @@ impl Case {
         let mut encoder = device.create_command_encoder(&Default::default());
         let input = Scene {
             objects: Source::Host(&self.objects),
-            rays: Source::Host(self.rays.as_slice()).into(),
+            query: QueryInput {
+                rays: Source::Host(self.rays.as_slice()).into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         let start = Instant::now();
@@ -114,8 +117,11 @@ impl Varying {
         };
         let input = Scene {
             objects: Source::Host(&of.objects[..count(0, 1_000)]),
-            rays: Source::Host(&of.rays[..count(1, 100)]).into(),
-            queries: Queries::Boxes(Source::Host(&of.objects[..count(2, 100)])),
+            query: QueryInput {
+                rays: Source::Host(&of.rays[..count(1, 100)]).into(),
+                queries: Queries::Boxes(Source::Host(&of.objects[..count(2, 100)])),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         let mut encoder = device.create_command_encoder(&Default::default());

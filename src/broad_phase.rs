@@ -16,7 +16,7 @@ const LABEL: &str = "gpu_broad_phase";
 /// Finds pairs, ray hits and query results, and returns them as vectors.
 ///
 /// It runs on a GPU if there is one, else on the [CPU engine](crate::cpu): see [`Backend`]. Both return the same
-/// results; with [`PairOrder::Sorted`](crate::PairOrder::Sorted), the same bytes, except that squared distances may
+/// results; with [`ResultOrder::Sorted`](crate::ResultOrder::Sorted), the same bytes, except that squared distances may
 /// differ within 4 ulps. If you have your own encoder, use [`GpuBroadPhase`].
 ///
 /// Calls are futures, since browsers cannot block; on native targets, wait with [`block_on`](crate::block_on). A call
@@ -209,7 +209,10 @@ impl BroadPhase {
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, BroadPhaseError> {
         let scene = Scene {
             objects: objects.into(),
-            rays: rays.into(),
+            query: QueryInput {
+                rays: rays.into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         self.step_scene(&scene).await

@@ -73,7 +73,7 @@
 //!
 //! - **Same results** with all schemes, on all devices and the CPU: boxes are compared as integers, and rays by
 //!   correctly rounded formulas. Only distances of queries may differ, within 4 ulps.
-//! - **Deterministic order**: the order of rows depends only on input and device. With [`PairOrder::Sorted`], results
+//! - **Deterministic order**: the order of rows depends only on input and device. With [`ResultOrder::Sorted`], results
 //!   are the same bytes everywhere.
 //! - **Overflow is reported**: if rows do not fit, the output holds a valid prefix, its 64-bit counter has the exact
 //!   number of rows needed, and a status bit is set. Rows that 32-bit indices cannot reach are not written.
@@ -105,7 +105,7 @@
 //!   them.
 //! - Query the table of the last step ([`GpuBroadPhase::query`]) instead of stepping again.
 //! - Turn off [`pairs`](BroadPhaseDescriptor::pairs) and [`filters`](BroadPhaseDescriptor::filters) if unused.
-//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) and [`PairOrder::Sorted`] cost time.
+//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) and [`ResultOrder::Sorted`] cost time.
 //! - Prefer one step of many [`worlds`](BroadPhaseDescriptor::worlds) to many steps.
 //! - Use the CPU engine for a few hundred boxes: it finishes before a GPU would start.
 //! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and is nearly always fastest in `docs/measurements.md`.
@@ -200,12 +200,14 @@ pub use api::backend::Backend;
 pub use api::counters::{Counters, Output, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
-pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, OutputOptions, PairOrder, RayMode, Scheme, Uses};
+pub use api::descriptor::{
+    BroadPhaseDescriptor, Capacities, Growth, OutputOptions, RayMode, ResultOrder, Scheme, Uses,
+};
 pub use api::error::{
     BroadPhaseError, CreateError, DescriptorError, InputError, PairFilterError, ReadBackError, StepError,
 };
 pub use api::frustum::{Frustum, Visible};
-pub use api::input::{BoxLayout, BoxWords, Queries, Rays, Source};
+pub use api::input::{BoxLayout, BoxWords, DeviceSource, Queries, Rays, Source};
 pub use api::local_origin::LocalOrigin;
 pub use api::memory::MemoryUse;
 pub use api::output::{Lists, Page, PairOutput, QueryOutput, RayOutput};

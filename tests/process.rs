@@ -3,8 +3,8 @@
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, Scene, Source,
-    adapters, block_on, wgpu,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, QueryInput,
+    Scene, Source, adapters, block_on, wgpu,
 };
 
 /// Serialises all tests of this file.
@@ -147,8 +147,11 @@ fn steps_do_not_grow_the_process() {
     let objects = row(200);
     let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], f32::INFINITY)];
     let input = Scene {
-        rays: Source::Host(&rays).into(),
-        queries: Queries::Boxes(Source::Host(&objects)),
+        query: QueryInput {
+            rays: Source::Host(&rays).into(),
+            queries: Queries::Boxes(Source::Host(&objects)),
+            ..QueryInput::default()
+        },
         ..scene(&objects)
     };
     for (name, device, queue) in devices() {

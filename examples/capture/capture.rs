@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, PairOrder, Query, Ray, RayMode,
-    Scene, Source, Statics, StepResult, wgpu,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, Query, QueryInput, Ray, RayMode,
+    ResultOrder, Scene, Source, Statics, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -28,7 +28,7 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
         label: Some(LABEL),
         margin: 0.05,
         outputs: OutputOptions {
-            pair_order: PairOrder::Sorted,
+            order: ResultOrder::Sorted,
             ray_mode: RayMode::All,
             ray_cells: true,
             timestamps: true,
@@ -53,8 +53,11 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
             objects: Source::Host(statics),
             ..Statics::default()
         },
-        rays: rays[..].into(),
-        queries: queries[..].into(),
+        query: QueryInput {
+            rays: rays[..].into(),
+            queries: queries[..].into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
 

@@ -7,7 +7,7 @@ use std::error::Error;
 
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DispatchArgs, GpuBroadPhase, Handle, ObjectSet, Output, OutputOptions,
-    Pair, PairOrder, PairTracker, QueryInput, QuerySet, Ray, RayMode, ReadBackError, Readback, Scene, StepError,
+    Pair, PairTracker, QueryInput, QuerySet, Ray, RayMode, ReadBackError, Readback, ResultOrder, Scene, StepError,
     StepResult, Uses, block_on, cpu, wgpu,
 };
 
@@ -97,7 +97,7 @@ impl World {
         let broad_phase = GpuBroadPhase::new(&device, &queue, &descriptor)?;
         let all_hits = OutputOptions {
             ray_mode: RayMode::All,
-            pair_order: PairOrder::Sorted,
+            order: ResultOrder::Sorted,
             ..outputs
         };
         let mut sensors = broad_phase.query_set("sensors", &all_hits)?;
@@ -294,7 +294,10 @@ impl World {
         let frame = FRAMES - 1;
         let rays = rays(frame);
         let scene = Scene {
-            rays: rays[..].into(),
+            query: QueryInput {
+                rays: rays[..].into(),
+                ..QueryInput::default()
+            },
             ..self.objects.scene()
         };
         let descriptor = BroadPhaseDescriptor {

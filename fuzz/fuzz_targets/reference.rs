@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Queries, Query, QueryMode, Ray, RayMode,
-    Rays, Scene, Scheme, SelfQuery, Source, Statics, SweptRay,
+    Rays, QueryInput, Scene, Scheme, SelfQuery, Source, Statics, SweptRay,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 
@@ -79,28 +79,31 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let (statics, moving) = objects.split_at(count);
     let (static_worlds, worlds) = worlds.split_at(count.min(worlds.len()));
     let scene = Scene {
-        objects: Source::Host(moving),
-        worlds: Source::Host(worlds),
-        statics: Statics {
+objects: Source::Host(moving),
+worlds: Source::Host(worlds),
+statics: Statics {
             objects: Source::Host(statics),
             worlds: Source::Host(static_worlds),
             generation: 0,
         },
-        rays: match (is_periodic, swept.is_empty()) {
+query: QueryInput {
+rays: match (is_periodic, swept.is_empty()) {
             (true, _) => Rays::default(),
             (false, true) => Rays::Plain(Source::Host(&plain)),
             (false, false) => Rays::Swept(Source::Host(&swept)),
         },
-        queries: match queries {
+queries: match queries {
             Queries::Boxes(_) | Queries::General(Source::Host(_)) if is_periodic => Queries::None,
             queries => queries,
         },
-        query_mode: match u.int_in_range(0..=5)? {
+query_mode: match u.int_in_range(0..=5)? {
             0..=2 => QueryMode::All,
             nearest => QueryMode::Nearest(nearest - 2),
         },
-        ..Scene::default()
-    };
+..QueryInput::default()
+},
+..Scene::default()
+};
     let Ok(result) = cpu::step_scene(&descriptor, &scene) else {
         return Ok(());
     };
@@ -258,10 +261,10 @@ fn object(u: &mut Unstructured<'_>, step: f32) -> Result<Aabb> {
     };
     match flags >> 3 {
         0..20 => {}
-        20..26 => object.owner = u.arbitrary::<u8>()?.into(),
-        26 | 27 => object.owner = Aabb::STATIC | u32::from(flags & 1),
-        28 => object.owner = Aabb::EXCLUDED,
-        29 => (object.owner, object.layers) = u.arbitrary()?,
+        20..26 => object.group = u.arbitrary::<u8>()?.into(),
+        26 | 27 => object.group = Aabb::STATIC | u32::from(flags & 1),
+        28 => object.group = Aabb::EXCLUDED,
+        29 => (object.group, object.layers) = u.arbitrary()?,
         _ => object = object.with_layers(u.arbitrary::<u8>()?.into(), u.arbitrary::<u8>()?.into()),
     }
     Ok(object)

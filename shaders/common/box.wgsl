@@ -4,9 +4,9 @@ const ID_MASK: u32 = 0x1fffffffu;
 // Flags of an entry, one bit per axis. A bit is set if, on its axis, the entry's cell is that of the object's lower
 // corner. The primary entry has all three flags.
 const PRIMARY_FLAGS: u32 = 0xe0000000u;
-const OWNER_EXCLUDED: u32 = 0x80000000u;
-const OWNER_STATIC: u32 = 0x40000000u;
-const OWNER_MASK: u32 = 0x3fffffffu;
+const GROUP_EXCLUDED: u32 = 0x80000000u;
+const GROUP_STATIC: u32 = 0x40000000u;
+const GROUP_MASK: u32 = 0x3fffffffu;
 
 const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
 
@@ -29,7 +29,7 @@ fn unordered(value: vec3<i32>) -> vec3<u32> {
 
 // Tests bits only, since a compiler may assume that no float is NaN or infinite.
 fn classify(low: vec4<u32>, high: vec4<u32>) -> u32 {
-    if ((high.w & OWNER_EXCLUDED) != 0u) {
+    if ((high.w & GROUP_EXCLUDED) != 0u) {
         return CLASS_EXCLUDED;
     }
     let a = low.xyz & vec3<u32>(0x7fffffffu);
@@ -57,11 +57,11 @@ fn layers_meet(a: u32, b: u32) -> bool {
     return ((a & 0xffffu) & (b >> 16u)) != 0u && ((b & 0xffffu) & (a >> 16u)) != 0u;
 }
 
-fn passes_filters(layers_a: u32, owner_a: u32, layers_b: u32, owner_b: u32) -> bool {
-    let owner = owner_a & OWNER_MASK;
-    let same_owner = owner != 0u && owner == (owner_b & OWNER_MASK);
-    let both_static = (owner_a & owner_b & OWNER_STATIC) != 0u;
-    return layers_meet(layers_a, layers_b) && !same_owner && !both_static;
+fn passes_filters(layers_a: u32, group_a: u32, layers_b: u32, group_b: u32) -> bool {
+    let group = group_a & GROUP_MASK;
+    let same_group = group != 0u && group == (group_b & GROUP_MASK);
+    let both_static = (group_a & group_b & GROUP_STATIC) != 0u;
+    return layers_meet(layers_a, layers_b) && !same_group && !both_static;
 }
 
 const ENDLESS: u32 = 0x7f800000u;

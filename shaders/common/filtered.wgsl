@@ -1,4 +1,4 @@
-// Layers and owners of objects, for filters of rays and queries.
+// Layers and groups of objects, for filters of rays and queries.
 
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
 

@@ -1,6 +1,6 @@
 // uses: common/murmur
 
-// Excluded pairs, besides the layer and owner filters. They follow the boxes in the buffer `objects`, since pair passes
+// Excluded pairs, besides the layer and group filters. They follow the boxes in the buffer `objects`, since pair passes
 // already bind the maximum number of buffers:
 //   hash table  pairs that the caller lists, two words per slot, open addressing, at most half full
 //   data        words that the pair filter may read

@@ -2,7 +2,7 @@
 // needs: objects
 
 // Excludes pairs by the caller's list or function. The function may call `pair_data`, `pair_data_count`, `pair_layers`
-// and `pair_owner`.
+// and `pair_group`.
 
 override EXCLUDES: bool = false;
 
@@ -22,8 +22,8 @@ fn pair_layers(object: u32) -> u32 {
     return objects[2u * min(object, exclusions.object_count - 1u)].w;
 }
 
-// Owner id of an object, with its flags.
-fn pair_owner(object: u32) -> u32 {
+// Group id of an object, with its flags.
+fn pair_group(object: u32) -> u32 {
     return objects[2u * min(object, exclusions.object_count - 1u) + 1u].w;
 }
 

@@ -1,6 +1,6 @@
 // uses: common/box, pairs/pair_own
 
-// Layer and owner filters of pairs.
+// Layer and group filters of pairs.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 

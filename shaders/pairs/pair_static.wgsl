@@ -14,7 +14,7 @@ struct Query {
     low: vec3<i32>,
     high: vec3<i32>,
     layers: u32,
-    owner: u32,
+    group: u32,
     world: u32,
     querier: u32,
     // Always false: moving objects compare boxes.
@@ -42,13 +42,13 @@ fn walk_static(record: u32) {
     query.low = bitcast<vec3<i32>>(low.xyz);
     query.high = bitcast<vec3<i32>>(high.xyz);
     query.layers = filters.x;
-    query.owner = filters.y;
+    query.group = filters.y;
     query.world = high.w;
     query.querier = low.w;
     let largest = vec3<i32>(0x7f7fffff);
     query.search_min = flush_bits(unordered(max(query.low, -largest)));
     query.search_max = flush_bits(unordered(min(query.high, largest)));
-    let kind = classify(vec4<u32>(unordered(query.low), 0u), vec4<u32>(unordered(query.high), query.owner));
+    let kind = classify(vec4<u32>(unordered(query.low), 0u), vec4<u32>(unordered(query.high), query.group));
     if (kind != CLASS_INVALID && kind != CLASS_EXCLUDED) {
         walk_candidates(query);
     }

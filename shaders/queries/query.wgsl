@@ -27,7 +27,7 @@ struct Query {
     // Largest squared distance of results: see `distance_key`.
     farthest: u32,
     layers: u32,
-    owner: u32,
+    group: u32,
     world: u32,
     // The querying object, or NO_OBJECT.
     querier: u32,
@@ -88,7 +88,7 @@ fn query_of(source_low: vec4<u32>, source_high: vec4<u32>, radius_bits: u32, wor
     query.radius = bitcast<f32>(select(min(radius_bits, 0x7f7fffffu), 0u, (radius_bits & 0x7f800000u) == 0u));
     query.farthest = farthest_of(query.radius);
     query.layers = low.w;
-    query.owner = high.w;
+    query.group = high.w;
     query.querier = NO_OBJECT;
     return with_search_bounds(query, vec3<f32>(0.0));
 }

@@ -103,5 +103,5 @@ fn admitted(query: Query, object: u32) -> bool {
     if (!FILTERS) {
         return true;
     }
-    return passes_filters(query.layers, query.owner, objects[2u * object].w, objects[2u * object + 1u].w);
+    return passes_filters(query.layers, query.group, objects[2u * object].w, objects[2u * object + 1u].w);
 }

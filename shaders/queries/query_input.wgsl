@@ -54,7 +54,7 @@ fn query_of_querier(record: u32) -> Query {
     query.radius = select(0.0, query_params.radius, seeks_corners);
     query.farthest = farthest_of(query.radius);
     query.layers = objects[2u * low.w].w;
-    query.owner = objects[2u * low.w + 1u].w;
+    query.group = objects[2u * low.w + 1u].w;
     query.world = high.w;
     query.querier = low.w;
     query.seeks_corners = seeks_corners;

@@ -81,10 +81,10 @@ fn main(
         low.x = 0x7fc00000u;
     }
     if (params.object_limit > 0u && object >= object_limits[params.object_limit - 1u]) {
-        high.w = OWNER_EXCLUDED;
+        high.w = GROUP_EXCLUDED;
     }
     let name = params.first_object + object;
-    high.w |= select(0u, OWNER_STATIC, name < params.static_count);
+    high.w |= select(0u, GROUP_STATIC, name < params.static_count);
     objects[2u * name] = low;
     objects[2u * name + 1u] = high;
 }

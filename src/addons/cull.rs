@@ -245,8 +245,8 @@ impl Culling {
         params: &CullParams,
     ) {
         let frusta = match views {
-            Source::Device { buffer, count: 1.., .. } => buffer.clone(),
-            Source::Device { .. } => self.own.buffers.get(buffer::FRUSTA).clone(),
+            Source::Device(source) if source.count > 0 => source.buffer.clone(),
+            Source::Device(_) => self.own.buffers.get(buffer::FRUSTA).clone(),
             Source::Host(views) => {
                 let own = self.own.buffers.get(buffer::FRUSTA);
                 self.own

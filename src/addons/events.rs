@@ -407,8 +407,8 @@ impl PairEvents {
                 copied.push(Copied::new(blocks, copying, [source_id, source_id, id]));
             }
             let buffer = match source {
-                Source::Device { buffer, count: 1.., .. } => buffer,
-                Source::Device { .. } => self.own.buffers.get(id),
+                Source::Device(source) if source.count > 0 => source.buffer,
+                Source::Device(_) => self.own.buffers.get(id),
                 Source::Host(words) => {
                     let own = self.own.buffers.get(id);
                     self.own

@@ -12,7 +12,7 @@ use crate::shared::bounds::LARGEST_COUNT;
 use crate::step::broad_phase::GpuBroadPhase;
 
 /// Box of a free slot: an excluded point at the origin.
-const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
+const FREE: Aabb = Aabb::point([0.0; 3]).with_group(Aabb::EXCLUDED);
 
 /// Identifies an object of one [`ObjectSet`]. Once the object is removed, the handle is stale forever.
 ///
@@ -99,7 +99,10 @@ const fn is_live(generation: u32) -> bool {
 /// let wall = objects.insert_static(Aabb::new([-9.0; 3], [9.0, 9.0, 0.0]));
 /// objects.move_to(ball, [0.5; 3], [1.5; 3])?;
 /// let input = Scene {
-///     rays: Default::default(),
+///     query: QueryInput {
+/// rays: Default::default(),
+/// ..objects.upload(device, encoder)?.query
+/// },
 ///     ..objects.upload(device, encoder)?
 /// };
 /// broad_phase.step(encoder, input)?;
@@ -215,7 +218,7 @@ impl ObjectSet {
         }
     }
 
-    /// Replaces a box, including layers and owner. Identical bits do not count as a change.
+    /// Replaces a box, including layers and group. Identical bits do not count as a change.
     ///
     /// # Errors
     /// [`StaleHandle`]: no such object.
@@ -236,7 +239,7 @@ impl ObjectSet {
     /// # Errors
     /// [`StaleHandle`]: no such object.
     pub fn exclude(&mut self, handle: Handle) -> Result<(), StaleHandle> {
-        self.change(handle, |object| object.with_owner(object.owner | Aabb::EXCLUDED))
+        self.change(handle, |object| object.with_group(object.group | Aabb::EXCLUDED))
     }
 
     /// Includes an object again: clears [`Aabb::EXCLUDED`].
@@ -244,7 +247,7 @@ impl ObjectSet {
     /// # Errors
     /// [`StaleHandle`]: no such object.
     pub fn include(&mut self, handle: Handle) -> Result<(), StaleHandle> {
-        self.change(handle, |object| object.with_owner(object.owner & !Aabb::EXCLUDED))
+        self.change(handle, |object| object.with_group(object.group & !Aabb::EXCLUDED))
     }
 
     /// Returns `true` if steps ignore the object.
@@ -252,7 +255,7 @@ impl ObjectSet {
     /// # Errors
     /// [`StaleHandle`]: no such object.
     pub fn is_excluded(&self, handle: Handle) -> Result<bool, StaleHandle> {
-        Ok(self.get(handle)?.owner & Aabb::EXCLUDED != 0)
+        Ok(self.get(handle)?.group & Aabb::EXCLUDED != 0)
     }
 
     /// Sets the layers and mask of an object: see [`Aabb::layers`].
@@ -351,7 +354,10 @@ impl ObjectSet {
     /// objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
     /// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
     /// let scene = Scene {
-    ///     rays: rays[..].into(),
+    ///     query: QueryInput {
+    /// rays: rays[..].into(),
+    /// ..objects.scene().query
+    /// },
     ///     ..objects.scene()
     /// };
     /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;

@@ -19,7 +19,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// |---|---|
 /// | `bp_box_query(lower: vec3f, upper: vec3f) -> bp_Query` | objects that meet a closed box, as [`Queries::Boxes`](crate::Queries::Boxes) |
 /// | `bp_sphere_query(center: vec3f, radius: f32) -> bp_Query` | objects within a radius, as [`Query::sphere`](crate::Query::sphere) |
-/// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | query from the words of an [`Aabb`](crate::Aabb) with layers and owner, radius, world |
+/// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | query from the words of an [`Aabb`](crate::Aabb) with layers and group, radius, world |
 /// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | walk before its first object |
 /// | `bp_next_object(&walk) -> bool` | moves to the next object; false at the end |
 /// | `bp_walk_is_complete(&walk) -> bool` | true if the walk reached its end, so missed nothing |
@@ -32,7 +32,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `bp_is_in_cell(level: u32, entry: u32, cell: vec3i, world: u32) -> bool` | true if the entry is in the cell; hashed cells share buckets |
 /// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | record of an entry, object of a record |
 ///
-/// Each object is found once, in no defined order. Layers and owners apply if filters are on. Object indices are those
+/// Each object is found once, in no defined order. Layers and groups apply if filters are on. Object indices are those
 /// of results, static objects first, in either table.
 ///
 /// Walks are not split into rounds: a large query may take a few times as long as a test of every object. Some drivers

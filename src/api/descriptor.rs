@@ -66,7 +66,7 @@ pub enum RayMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
-pub enum PairOrder {
+pub enum ResultOrder {
     /// An order that depends only on the input and the device, not on earlier steps.
     ///
     /// Devices and the CPU engine may order rows differently. Sort before you compare, or use [`Sorted`](Self::Sorted).
@@ -203,8 +203,8 @@ pub struct OutputOptions {
     ///   after 4,096 slabs. To end at a hit, set the ray's `t_max` to the hit's `t`.
     /// - **Far rays**: a ray has no cells if rounding could move it by a cell. Its hits are found anyway.
     pub ray_cells: bool,
-    /// Order of pairs, hits and results. Default: [`PairOrder::Deterministic`].
-    pub pair_order: PairOrder,
+    /// Order of pairs, hits and results. Default: [`ResultOrder::Deterministic`].
+    pub order: ResultOrder,
     /// Initial or permanent number of rows of each output.
     pub capacities: Capacities,
     /// Behaviour of an output that is too small. Default: [`Growth::Grow`].
@@ -236,7 +236,7 @@ impl Default for OutputOptions {
         Self {
             ray_mode: RayMode::default(),
             ray_cells: false,
-            pair_order: PairOrder::default(),
+            order: ResultOrder::default(),
             capacities: Capacities::default(),
             growth: Growth::default(),
             headroom: 0.25,
@@ -284,7 +284,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Sort algorithm, for measurements and tests.
     #[doc(hidden)]
     pub sort: SortStrategy,
-    /// True to apply `layers` and `owner` of the objects. Default: true.
+    /// True to apply `layers` and `group` of the objects. Default: true.
     ///
     /// Without filters, pairs are found faster. [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) always applies.
     pub filters: bool,
@@ -298,12 +298,12 @@ pub struct BroadPhaseDescriptor<'a> {
     /// | `pair_data(index: u32) -> u32` | word `index` of the [data](crate::Scene::pair_filter_data); 0 past its end |
     /// | `pair_data_count() -> u32` | number of words of the data |
     /// | `pair_layers(object: u32) -> u32` | the object's [layers](crate::Aabb::layers) |
-    /// | `pair_owner(object: u32) -> u32` | the object's [owner](crate::Aabb::owner), with flags |
+    /// | `pair_group(object: u32) -> u32` | the object's [group](crate::Aabb::group), with flags |
     ///
     /// - **Allowed**: further functions, structs, constants and aliases whose names begin with `admits_`.
     /// - **Forbidden**: module variables, bindings, overrides, entry points, and calls that synchronize or exchange
     ///   values with other invocations, such as `workgroupBarrier` and subgroup functions.
-    /// - **Pure**: the result may depend only on the two indices, the objects' layers and owners, and the data. One
+    /// - **Pure**: the result may depend only on the two indices, the objects' layers and groups, and the data. One
     ///   pass may count pairs and a later one write them. If the results differ between passes, as rounded floats may,
     ///   rows are missing or stale, but nothing is written out of bounds. Loops must end.
     /// - **Scope**: pairs and [`SelfQuery::Overlaps`](crate::SelfQuery::Overlaps). Rays and other queries ignore the

@@ -43,7 +43,7 @@ pub struct Frustum {
     /// Layers, as in [`Aabb::layers`]. An object is visible only if each of the two, view and object, is a member of a
     /// layer in the other's mask.
     ///
-    /// Ignored if [`filters`](crate::BroadPhaseDescriptor::filters) are off. Views ignore owners and [`Aabb::STATIC`].
+    /// Ignored if [`filters`](crate::BroadPhaseDescriptor::filters) are off. Views ignore groups and [`Aabb::STATIC`].
     pub layers: u32,
     /// World whose objects the view sees.
     pub world: u32,

@@ -15,20 +15,15 @@ pub enum Source<'a, T> {
     /// Elements on the host. The step copies them to the device.
     Host(&'a [T]),
     /// Elements in your buffer, which needs the usage `STORAGE`.
-    Device {
-        /// The buffer.
-        buffer: &'a wgpu::Buffer,
-        /// Number of elements.
-        count: u32,
-        /// Offset, stride and layout in the buffer. Set by [`at`](Source::at), [`stride`](Source::stride) and
-        /// [`layout`](Source::layout).
-        origin: Origin<'a, T>,
-    },
+    Device(DeviceSource<'a, T>),
 }
 
-/// Offset, stride and layout of elements in a buffer, and the [`ObjectSet`](crate::ObjectSet) upload that fills it.
+/// Elements in a buffer: see [`Source::device`].
 #[derive(Clone, Copy, Debug)]
-pub struct Origin<'a, T> {
+pub struct DeviceSource<'a, T> {
+    pub(crate) buffer: &'a wgpu::Buffer,
+    pub(crate) count: u32,
+    /// The [`ObjectSet`](crate::ObjectSet) upload that fills the buffer.
     recording: Option<&'a Recording>,
     offset: u64,
     stride: Option<u32>,
@@ -52,12 +47,12 @@ pub enum BoxLayout {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BoxWords {
-    /// Filter words, as in [`Aabb`]: layers after the first vector, owner after the second. 32 bytes.
+    /// Filter words, as in [`Aabb`]: layers after the first vector, group after the second. 32 bytes.
     #[default]
     Filters,
-    /// An ignored word after each vector. 32 bytes. The box is on all layers and has no owner.
+    /// An ignored word after each vector. 32 bytes. The box is on all layers and has no group.
     Padding,
-    /// No words after the vectors. 24 bytes. The box is on all layers and has no owner.
+    /// No words after the vectors. 24 bytes. The box is on all layers and has no group.
     Tight,
 }
 
@@ -77,15 +72,16 @@ impl<'a, T> Source<'a, T> {
     }
 
     pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Recording>) -> Self {
-        let origin = Origin {
+        Self::Device(DeviceSource {
+            buffer,
+            count,
             recording,
             offset: 0,
             stride: None,
             layout: BoxLayout::MinMax,
             words: BoxWords::Filters,
             element: PhantomData,
-        };
-        Self::Device { buffer, count, origin }
+        })
     }
 
     /// Sets the byte offset of the first element, a multiple of 4. Ignored for host elements.
@@ -95,8 +91,8 @@ impl<'a, T> Source<'a, T> {
     /// and views cannot be copied.
     #[must_use]
     pub const fn at(mut self, offset: u64) -> Self {
-        if let Self::Device { ref mut origin, .. } = self {
-            origin.offset = offset;
+        if let Self::Device(ref mut source) = self {
+            source.offset = offset;
         }
         self
     }
@@ -107,15 +103,15 @@ impl<'a, T> Source<'a, T> {
     /// `bytes` must be a multiple of 4 and at least the size of an element. Default: packed elements.
     #[must_use]
     pub const fn stride(mut self, bytes: u32) -> Self {
-        if let Self::Device { ref mut origin, .. } = self {
-            origin.stride = Some(bytes);
+        if let Self::Device(ref mut source) = self {
+            source.stride = Some(bytes);
         }
         self
     }
 
     pub(crate) fn recording(&self) -> Option<&'a Recording> {
         match self {
-            Self::Device { origin, .. } => origin.recording,
+            Self::Device(source) => source.recording,
             Self::Host(_) => None,
         }
     }
@@ -123,7 +119,7 @@ impl<'a, T> Source<'a, T> {
     /// Returns the buffer if the elements are on the device.
     pub const fn buffer(&self) -> Option<&'a wgpu::Buffer> {
         match self {
-            Self::Device { buffer, .. } => Some(buffer),
+            Self::Device(source) => Some(source.buffer),
             Self::Host(_) => None,
         }
     }
@@ -132,7 +128,7 @@ impl<'a, T> Source<'a, T> {
     pub const fn elements(&self) -> Option<&'a [T]> {
         match self {
             Self::Host(elements) => Some(elements),
-            Self::Device { .. } => None,
+            Self::Device(_) => None,
         }
     }
 
@@ -140,19 +136,19 @@ impl<'a, T> Source<'a, T> {
     pub(crate) const fn on_host(&self) -> &'a [T] {
         match *self {
             Self::Host(elements) => elements,
-            Self::Device { .. } => &[],
+            Self::Device(_) => &[],
         }
     }
 
     pub(crate) fn is_caller_owned(&self) -> bool {
-        matches!(self, Self::Device { count: 1.., .. })
+        matches!(self, Self::Device(source) if source.count > 0)
     }
 
     /// Number of elements.
     pub const fn len(&self) -> usize {
         match self {
             Self::Host(elements) => elements.len(),
-            Self::Device { count, .. } => *count as usize,
+            Self::Device(source) => source.count as usize,
         }
     }
 
@@ -166,13 +162,15 @@ impl<'a, T> Source<'a, T> {
     }
 
     pub(crate) fn placement(&self, alignment: u32) -> Placement {
-        let Self::Device { count: 1.., origin, .. } = self else {
-            let bytes = self.count() * size_of::<T>() as u64;
-            return Placement {
-                offset: 0,
-                bytes,
-                layout: None,
-            };
+        let origin = match self {
+            Self::Device(source) if source.count > 0 => source,
+            _ => {
+                return Placement {
+                    offset: 0,
+                    bytes: self.count() * size_of::<T>() as u64,
+                    layout: None,
+                };
+            }
         };
         let (element, stride) = (origin.element_bytes(), origin.stride_bytes());
         let bytes = (self.count() - 1) * u64::from(stride) + u64::from(element);
@@ -205,7 +203,7 @@ impl<'a, T> Source<'a, T> {
     }
 }
 
-impl<T> Origin<'_, T> {
+impl<T> DeviceSource<'_, T> {
     fn element_bytes(&self) -> u32 {
         match self.words {
             BoxWords::Tight => 24,
@@ -231,9 +229,9 @@ impl Source<'_, Aabb> {
     /// ```
     #[must_use]
     pub const fn layout(mut self, layout: BoxLayout, words: BoxWords) -> Self {
-        if let Self::Device { ref mut origin, .. } = self {
-            origin.layout = layout;
-            origin.words = words;
+        if let Self::Device(ref mut source) = self {
+            source.layout = layout;
+            source.words = words;
         }
         self
     }
@@ -426,9 +424,10 @@ pub(crate) fn check_bound<T>(
 }
 
 pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu::Limits) -> Result<(), InputError> {
-    let Source::Device { buffer, count, origin } = source else {
+    let Source::Device(origin) = source else {
         return Ok(());
     };
+    let buffer = origin.buffer;
     if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
         return Err(InputError::Usage { what });
     }
@@ -453,7 +452,7 @@ pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu
             available,
         });
     }
-    let Some(before_last) = count.checked_sub(1) else {
+    let Some(before_last) = origin.count.checked_sub(1) else {
         return Ok(());
     };
     let needed = offset + u64::from(before_last) * u64::from(stride) + u64::from(element);

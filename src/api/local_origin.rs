@@ -113,7 +113,7 @@ impl LocalOrigin {
     /// Creates the smallest box of `f32` that contains the one from `min` to `max`, measured from the origin. With
     /// `min = max`, it contains a point.
     ///
-    /// The box is on all layers and has no owner. Infinite bounds stay infinite. On an axis with a NaN or with
+    /// The box is on all layers and has no group. Infinite bounds stay infinite. On an axis with a NaN or with
     /// `min > max`, the box stays invalid.
     #[inline]
     pub fn aabb(self, min: [f64; 3], max: [f64; 3]) -> Aabb {
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
     use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, RayMode};
     use crate::api::input::{Rays, Source};
-    use crate::api::scene::Scene;
+    use crate::api::scene::{QueryInput, Scene};
     use crate::cpu;
     use crate::shared::murmur::hash;
 
@@ -380,7 +380,10 @@ mod tests {
         };
         let scene = Scene {
             objects: Source::Host(&boxes),
-            rays: Rays::Swept(Source::Host(&swept)),
+            query: QueryInput {
+                rays: Rays::Swept(Source::Host(&swept)),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let found = cpu::step_scene(&descriptor, &scene).unwrap();

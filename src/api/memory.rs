@@ -16,7 +16,7 @@ pub struct MemoryUse {
     pub pairs: u64,
     /// Results of rays and queries, with sort keys and cached hits; visible objects of views; debug lines.
     pub results: u64,
-    /// Working memory for [`PairOrder::Sorted`](crate::PairOrder::Sorted).
+    /// Working memory for [`ResultOrder::Sorted`](crate::ResultOrder::Sorted).
     pub order: u64,
     /// Buffers that hardly grow: samples of objects for choosing levels, and counters.
     pub fixed: u64,

@@ -10,7 +10,7 @@ use crate::api::types::{Aabb, NONE};
 /// - **With a radius**, the query finds the objects whose closed box comes within `radius` of the query's box, or of
 ///   its point (a sphere). Distances are `f32`, so devices may disagree about distances within 4 ulps of the radius.
 ///   Gaps below [`f32::MIN_POSITIVE`] and denormal radii count as 0. [`f32::MAX`] and infinity reach everything.
-/// - **Filters** apply as between objects: layers, owner and static flag. An [excluded](Aabb::EXCLUDED) query finds
+/// - **Filters** apply as between objects: layers, group and static flag. An [excluded](Aabb::EXCLUDED) query finds
 ///   nothing.
 /// - **Invalid**: a query with a NaN, `min > max`, a negative radius or a world that does not exist, unless excluded.
 ///   It finds nothing and is counted in [`Counters::queries_invalid`](crate::Counters::queries_invalid).

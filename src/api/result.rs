@@ -7,7 +7,7 @@ use crate::api::types::{Pair, RayCell, RayHit};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct StepResult {
-    /// Overlapping objects, in [`PairOrder`](crate::PairOrder).
+    /// Overlapping objects, in [`ResultOrder`](crate::ResultOrder).
     pub pairs: Vec<Pair>,
     /// Hits of rays.
     ///
@@ -28,7 +28,7 @@ pub struct StepResult {
     /// Offsets of [`ray_cells`](Self::ray_cells), one more than rays (CSR). Empty if the option is off or there is no
     /// list of rays.
     pub ray_cell_offsets: Vec<u32>,
-    /// [`QueryMode::All`](crate::QueryMode::All): objects of each query, in [`PairOrder`](crate::PairOrder).
+    /// [`QueryMode::All`](crate::QueryMode::All): objects of each query, in [`ResultOrder`](crate::ResultOrder).
     ///
     /// The objects of query `q` are at `query_offsets[q]..query_offsets[q + 1]`.
     pub query_objects: Vec<u32>,

@@ -11,7 +11,7 @@ use crate::shared::bounds::binding_limit;
 /// - **Indices** in results: static object `i` has index `i`, moving object `i` has index `n + i`, where `n` is the
 ///   number of static objects.
 /// - **Pairs**: static objects never pair with each other. They always have the flag [`Aabb::STATIC`], whatever their
-///   owner word. Moving objects with this flag do not pair with them either, unless
+///   group word. Moving objects with this flag do not pair with them either, unless
 ///   [`filters`](crate::BroadPhaseDescriptor::filters) are off. Otherwise results are as if all objects were in one
 ///   list.
 /// - **Rebuild**: the table is rebuilt when [`generation`](Self::generation) or their number changes, when
@@ -46,13 +46,13 @@ pub struct DeviceCount<'a> {
 /// needs all of it on the host.
 ///
 /// ```
-/// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Ray, Scene, cpu};
+/// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, QueryInput, Ray, Scene, cpu};
 ///
 /// let objects = [Aabb::new([0.0; 3], [1.0; 3])];
 /// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
 /// let scene = Scene {
 ///     objects: objects[..].into(),
-///     rays: rays[..].into(),
+///     query: QueryInput { rays: rays[..].into(), ..QueryInput::default() },
 ///     ..Scene::default()
 /// };
 /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
@@ -87,6 +87,16 @@ pub struct Scene<'a> {
     /// Words that the [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads. The step copies them. Ignored
     /// without a filter.
     pub pair_filter_data: Source<'a, u32>,
+    /// Rays and queries. Default: none.
+    pub query: QueryInput<'a>,
+}
+
+/// Rays and queries of a step, or for the table of the last step.
+///
+/// Passed to [`GpuBroadPhase::query`](crate::GpuBroadPhase::query), [`QuerySet::record`](crate::QuerySet::record) and
+/// [`BroadPhase::query`](crate::BroadPhase::query), or as [`Scene::query`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QueryInput<'a> {
     /// Rays. Default: none.
     pub rays: Rays<'a>,
     /// Number of rays to cast, if only the device knows it, such as those still alive.
@@ -99,58 +109,31 @@ pub struct Scene<'a> {
     /// Number of [`Queries::Boxes`] or [`Queries::General`] to run, if only the device knows it: as
     /// [`ray_count`](Self::ray_count).
     ///
-    /// Self-queries run for the objects of [`object_count`](Self::object_count).
+    /// Self-queries run for the objects of [`Scene::object_count`].
     pub query_count: Option<DeviceCount<'a>>,
     /// Results to return per query.
     pub query_mode: QueryMode,
 }
 
-/// Rays and queries for the table of the last step.
-///
-/// Passed to [`GpuBroadPhase::query`](crate::GpuBroadPhase::query) and [`BroadPhase::query`](crate::BroadPhase::query).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct QueryInput<'a> {
-    /// Rays. Default: none.
-    pub rays: Rays<'a>,
-    /// As [`Scene::ray_count`].
-    pub ray_count: Option<DeviceCount<'a>>,
-    /// Queries. Default: none.
-    pub queries: Queries<'a>,
-    /// As [`Scene::query_count`].
-    pub query_count: Option<DeviceCount<'a>>,
-    /// Results to return per query.
-    pub query_mode: QueryMode,
-}
-
-impl<'a> Scene<'a> {
+impl Scene<'_> {
     /// Fails unless all inputs and their counts are on the host.
     pub(crate) fn check_on_host(&self) -> Result<(), InputError> {
         let parts = [
             ("number of objects", self.object_count.is_some()),
-            ("number of rays", self.ray_count.is_some()),
-            ("number of queries", self.query_count.is_some()),
+            ("number of rays", self.query.ray_count.is_some()),
+            ("number of queries", self.query.query_count.is_some()),
             ("objects", self.objects.is_caller_owned()),
             ("worlds", self.worlds.is_caller_owned()),
             ("static objects", self.statics.objects.is_caller_owned()),
             ("worlds of static objects", self.statics.worlds.is_caller_owned()),
             ("excluded pairs", self.excluded_pairs.is_caller_owned()),
             ("data of the pair filter", self.pair_filter_data.is_caller_owned()),
-            ("rays", self.rays.is_caller_owned()),
-            ("queries", self.queries.is_caller_owned()),
+            ("rays", self.query.rays.is_caller_owned()),
+            ("queries", self.query.queries.is_caller_owned()),
         ];
         match parts.into_iter().find(|&(_, is_on_device)| is_on_device) {
             Some((what, _)) => Err(InputError::NotOnHost { what }),
             None => Ok(()),
-        }
-    }
-
-    pub(crate) const fn query_input(&self) -> QueryInput<'a> {
-        QueryInput {
-            rays: self.rays,
-            ray_count: self.ray_count,
-            queries: self.queries,
-            query_count: self.query_count,
-            query_mode: self.query_mode,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::InputError;
 use crate::api::input::{Queries, Rays, Source};
 use crate::api::queries::{Query, QueryMode, SelfQuery};
-use crate::api::scene::{Scene, Statics};
+use crate::api::scene::{QueryInput, Scene, Statics};
 use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 
 /// First bytes of a file. The byte 0x89 and both kinds of line ends change if the file is transferred as text.
@@ -166,18 +166,18 @@ impl Snapshot {
                 static_generation: scene.statics.generation,
                 excluded: scene.excluded_pairs.on_host().to_vec(),
                 pair_filter_data: scene.pair_filter_data.on_host().to_vec(),
-                rays: match scene.rays {
+                rays: match scene.query.rays {
                     Rays::None => InputRays::None,
                     Rays::Plain(rays) => InputRays::Plain(rays.on_host().to_vec()),
                     Rays::Swept(rays) => InputRays::Swept(rays.on_host().to_vec()),
                 },
-                queries: match scene.queries {
+                queries: match scene.query.queries {
                     Queries::None => InputQueries::None,
                     Queries::Boxes(boxes) => InputQueries::Boxes(boxes.on_host().to_vec()),
                     Queries::General(queries) => InputQueries::General(queries.on_host().to_vec()),
                     Queries::Objects(query) => InputQueries::Objects(query),
                 },
-                query_mode: scene.query_mode,
+                query_mode: scene.query.query_mode,
             },
         })
     }
@@ -195,18 +195,21 @@ impl Snapshot {
             },
             excluded_pairs: Source::Host(&input.excluded),
             pair_filter_data: Source::Host(&input.pair_filter_data),
-            rays: match &input.rays {
-                InputRays::None => Rays::None,
-                InputRays::Plain(rays) => Rays::Plain(Source::Host(rays)),
-                InputRays::Swept(rays) => Rays::Swept(Source::Host(rays)),
+            query: QueryInput {
+                rays: match &input.rays {
+                    InputRays::None => Rays::None,
+                    InputRays::Plain(rays) => Rays::Plain(Source::Host(rays)),
+                    InputRays::Swept(rays) => Rays::Swept(Source::Host(rays)),
+                },
+                queries: match &input.queries {
+                    InputQueries::None => Queries::None,
+                    InputQueries::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
+                    InputQueries::General(queries) => Queries::General(Source::Host(queries)),
+                    InputQueries::Objects(query) => Queries::Objects(*query),
+                },
+                query_mode: input.query_mode,
+                ..QueryInput::default()
             },
-            queries: match &input.queries {
-                InputQueries::None => Queries::None,
-                InputQueries::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
-                InputQueries::General(queries) => Queries::General(Source::Host(queries)),
-                InputQueries::Objects(query) => Queries::Objects(*query),
-            },
-            query_mode: input.query_mode,
             ..Scene::default()
         }
     }

@@ -14,7 +14,7 @@ pub(crate) const STATIC_BIT: u32 = number("events/event_rows", "STATIC_BIT");
 /// An axis-aligned bounding box with its filter words. 32 bytes.
 ///
 /// Buffer layout (little endian): `min.x, min.y, min.z` as `f32`, `layers` as `u32`, `max.x, max.y, max.z` as `f32`,
-/// `owner` as `u32`. In WGSL, bind it as `array<vec4<u32>>`, two elements per object.
+/// `group` as `u32`. In WGSL, bind it as `array<vec4<u32>>`, two elements per object.
 ///
 /// - **Closed**: boxes that only touch overlap. A box of zero size is a point. Bounds may be infinite.
 /// - **Invalid**: a box with a NaN, or with `min > max` on an axis, is ignored and counted in
@@ -33,38 +33,38 @@ pub struct Aabb {
     pub layers: u32,
     /// Upper corner.
     pub max: [f32; 3],
-    /// Owner and flags.
+    /// Group and flags.
     ///
-    /// - **Low 30 bits**: the owner. Objects with the same nonzero owner never pair.
+    /// - **Low 30 bits**: the group. Objects with the same nonzero group never pair.
     /// - **Bit 30**, [`Aabb::STATIC`]: two objects with this bit never pair. Objects of [`Statics`](crate::Statics)
     ///   always count as having it.
     /// - **Bit 31**, [`Aabb::EXCLUDED`]: the object is ignored.
-    pub owner: u32,
+    pub group: u32,
 }
 
 impl Aabb {
     /// Member of all layers, with all layers in the mask: the default of [`Aabb::layers`].
     pub const ALL_LAYERS: u32 = u32::MAX;
-    /// Flag of the owner word: the object is ignored.
+    /// Flag of the group word: the object is ignored.
     pub const EXCLUDED: u32 = 1 << 31;
-    /// Flag of the owner word: two objects with it never pair.
+    /// Flag of the group word: two objects with it never pair.
     pub const STATIC: u32 = 1 << 30;
-    /// Bits of the owner word that hold the owner.
-    pub const OWNER_MASK: u32 = Self::STATIC - 1;
+    /// Bits of the group word that hold the group.
+    pub const GROUP_MASK: u32 = Self::STATIC - 1;
 
-    /// Creates a box on all layers and without an owner.
+    /// Creates a box on all layers and without a group.
     pub const fn new(min: [f32; 3], max: [f32; 3]) -> Self {
         Self {
             min,
             layers: Self::ALL_LAYERS,
             max,
-            owner: 0,
+            group: 0,
         }
     }
 
     /// Creates the smallest box that contains all points from `center - half` to `center + half`.
     ///
-    /// The box is on all layers and has no owner. Bounds are exact, or rounded outward to the next float, which may be
+    /// The box is on all layers and has no group. Bounds are exact, or rounded outward to the next float, which may be
     /// infinity. An infinite half extent makes both bounds infinite. A negative half extent or a NaN gives a box of
     /// NaNs, which steps ignore.
     pub const fn from_center_half(center: [f32; 3], half: [f32; 3]) -> Self {
@@ -99,17 +99,17 @@ impl Aabb {
         self
     }
 
-    /// Replaces the owner word: owner and flags.
+    /// Replaces the group word: group and flags.
     #[must_use]
-    pub const fn with_owner(mut self, owner: u32) -> Self {
-        self.owner = owner;
+    pub const fn with_group(mut self, group: u32) -> Self {
+        self.group = group;
         self
     }
 
     /// Sets [`Aabb::STATIC`]: the box never pairs with another static one.
     #[must_use]
     pub const fn into_static(mut self) -> Self {
-        self.owner |= Self::STATIC;
+        self.group |= Self::STATIC;
         self
     }
 
@@ -118,7 +118,7 @@ impl Aabb {
         let axes = dimensions.count() as usize;
         // A comparison with a NaN is false.
         let is_valid = (0..axes).all(|axis| self.min[axis] <= self.max[axis]);
-        !is_valid || self.owner & Self::EXCLUDED != 0
+        !is_valid || self.group & Self::EXCLUDED != 0
     }
 }
 
@@ -173,7 +173,7 @@ pub struct Ray {
     /// Layers, as in [`Aabb::layers`]. The ray hits an object only if each of the two is a member of a layer in the
     /// other's mask.
     ///
-    /// Ignored if [`filters`](crate::BroadPhaseDescriptor::filters) are off. Rays ignore owners and [`Aabb::STATIC`].
+    /// Ignored if [`filters`](crate::BroadPhaseDescriptor::filters) are off. Rays ignore groups and [`Aabb::STATIC`].
     pub layers: u32,
 }
 

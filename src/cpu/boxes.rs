@@ -81,14 +81,14 @@ impl Boxes {
 }
 
 pub(super) fn have_filters(objects: &[Aabb]) -> bool {
-    const BITS: u32 = Aabb::OWNER_MASK | Aabb::STATIC;
-    let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.owner & BITS != 0;
+    const BITS: u32 = Aabb::GROUP_MASK | Aabb::STATIC;
+    let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.group & BITS != 0;
     let run = |run: Range<u32>| objects[run.start as usize..run.end as usize].iter().any(has_filters);
     in_runs(objects.len() as u32, run).contains(&true)
 }
 
 pub(super) fn overrides_of(overrides: Overrides, have_filters: bool, query: &LoadedQuery) -> Overrides {
-    let filters_matter = have_filters || query.layers != Aabb::ALL_LAYERS || query.owner != 0;
+    let filters_matter = have_filters || query.layers != Aabb::ALL_LAYERS || query.group != 0;
     Overrides {
         filters: overrides.filters && filters_matter,
         ..overrides

@@ -103,11 +103,13 @@ impl CpuBroadPhase {
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         self.check_pair_filter(false, &input.queries)?;
         let scene = HostScene::of(&Scene {
-            rays: input.rays,
-            ray_count: input.ray_count,
-            queries: input.queries,
-            query_count: input.query_count,
-            query_mode: input.query_mode,
+            query: QueryInput {
+                rays: input.rays,
+                ray_count: input.ray_count,
+                queries: input.queries,
+                query_count: input.query_count,
+                query_mode: input.query_mode,
+            },
             ..Scene::default()
         })?;
         let table = self.table.as_ref().ok_or(BroadPhaseError::NoStep)?;
@@ -140,7 +142,7 @@ impl CpuBroadPhase {
     ) -> Result<StepResult, BroadPhaseError> {
         self.table = None;
         if admits.is_none() {
-            self.check_pair_filter(self.options.pairs, &scene.queries)?;
+            self.check_pair_filter(self.options.pairs, &scene.query.queries)?;
         }
         let scene = HostScene::of(scene)?;
         self.descriptor().validate()?;

@@ -3,7 +3,7 @@
 //! [`step`] and [`step_scene`] are blocking functions. A [`BroadPhase`](crate::BroadPhase) with
 //! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table for later rays and queries. A [`CancelToken`] reports progress
 //! and stops work early. Results match those of a GPU, except that rows may be in another order without
-//! [`PairOrder::Sorted`](crate::PairOrder::Sorted), and query distances may differ by 4 ulps. The CPU ignores
+//! [`ResultOrder::Sorted`](crate::ResultOrder::Sorted), and query distances may differ by 4 ulps. The CPU ignores
 //! [`max_bytes`](crate::OutputOptions::max_bytes). With the feature `rayon`, walks use all threads of the current rayon
 //! pool.
 
@@ -24,7 +24,7 @@ pub use broad_phase::CpuBroadPhase;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::BroadPhaseError;
 use crate::api::result::StepResult;
-use crate::api::scene::Scene;
+use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Ray};
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
@@ -48,7 +48,10 @@ pub fn step(
         descriptor,
         &Scene {
             objects: objects.into(),
-            rays: rays.into(),
+            query: QueryInput {
+                rays: rays.into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         },
     )

@@ -195,7 +195,7 @@ mod tests {
     use crate::api::descriptor::BroadPhaseDescriptor;
     use crate::api::input::{self, Queries};
     use crate::api::queries::{Query, SelfQuery};
-    use crate::api::scene::{Scene, Statics};
+    use crate::api::scene::{QueryInput, Scene, Statics};
     use crate::api::types::Aabb;
     use crate::reference::trace::trace;
 
@@ -218,7 +218,10 @@ mod tests {
                     objects: objects[..500].into(),
                     ..Statics::default()
                 },
-                queries,
+                query: QueryInput {
+                    queries,
+                    ..QueryInput::default()
+                },
                 ..Scene::default()
             };
             let trace = trace(&BroadPhaseDescriptor::default(), &scene).unwrap();

@@ -174,17 +174,17 @@ fn spoil(random: &mut SplitMix, objects: &mut [Aabb]) {
             6 => object.min[axis] = random.pick(&[-1e38, f32::MIN, -1e30]),
             7 => (object.min[axis], object.max[axis]) = (3e38, 3.1e38),
             8 => (object.min[axis], object.max[axis]) = (f32::INFINITY, f32::INFINITY),
-            9 => object.owner |= Aabb::EXCLUDED,
+            9 => object.group |= Aabb::EXCLUDED,
             10 => (object.min, object.max) = ([-0.0; 3], [0.0; 3]),
             11 => (object.min, object.max) = ([0.0; 3], [-0.0; 3]),
             12 => (object.min[axis], object.max[axis]) = (1e-45, 1e-40),
             _ => {}
         }
         if random.one_in(3) {
-            object.owner |= random.below(6);
+            object.group |= random.below(6);
         }
         if random.one_in(4) {
-            object.owner |= Aabb::STATIC;
+            object.group |= Aabb::STATIC;
         }
         if random.one_in(4) {
             *object = object.with_layers(1 << random.below(3), random.next() as u16 | 1);
@@ -354,7 +354,10 @@ fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &s
 fn check(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray], what: &str) -> Counters {
     let scene = Scene {
         objects: Source::Host(objects),
-        rays: rays.into(),
+        query: QueryInput {
+            rays: rays.into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let closest = check_rays(descriptor, &scene, what);
@@ -417,7 +420,7 @@ fn filters_can_be_left_out() {
     spoil(&mut random, &mut objects);
     let plain: Vec<Aabb> = objects
         .iter()
-        .map(|object| Aabb::new(object.min, object.max).with_owner(object.owner & Aabb::EXCLUDED))
+        .map(|object| Aabb::new(object.min, object.max).with_group(object.group & Aabb::EXCLUDED))
         .collect();
     for scheme in [
         Scheme::Hierarchical,
@@ -466,7 +469,10 @@ fn fixed_capacities_give_a_prefix_and_exact_counts() {
         let cut = step(&part, &objects, &rays).unwrap();
         assert_eq!(cut.pairs, all.pairs[..100]);
         let scene = Scene {
-            rays: Rays::Plain(Source::Host(&rays)),
+            query: QueryInput {
+                rays: Rays::Plain(Source::Host(&rays)),
+                ..QueryInput::default()
+            },
             ..only(&objects)
         };
         let walked = trace(&part, &scene).unwrap();

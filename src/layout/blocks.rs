@@ -406,7 +406,7 @@ impl Exclusions {
 /// Pipeline overrides of the shaders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {
-    /// `FILTERS`: true if layers, owners and static flags apply.
+    /// `FILTERS`: true if layers, groups and static flags apply.
     pub filters: bool,
     /// `COUNT_CANDIDATES`: true if box tests are counted.
     pub count_candidates: bool,

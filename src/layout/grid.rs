@@ -315,7 +315,7 @@ pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
 }
 
 pub(crate) fn classify(object: &Aabb) -> Class {
-    if object.owner & Aabb::EXCLUDED != 0 {
+    if object.group & Aabb::EXCLUDED != 0 {
         return Class::Excluded;
     }
     let bounds = || object.min.into_iter().chain(object.max);

@@ -15,11 +15,11 @@ use crate::reference::host::HostScene;
 fn is_admitted(a: &Aabb, b: &Aabb) -> bool {
     let [members_a, members_b] = [a, b].map(|object| object.layers as u16);
     let [mask_a, mask_b] = [a, b].map(|object| (object.layers >> 16) as u16);
-    let owner_of = |object: &Aabb| object.owner % Aabb::STATIC;
-    let is_static = |object: &Aabb| object.owner & Aabb::STATIC != 0;
+    let group_of = |object: &Aabb| object.group % Aabb::STATIC;
+    let is_static = |object: &Aabb| object.group & Aabb::STATIC != 0;
     members_a & mask_b != 0
         && members_b & mask_a != 0
-        && (owner_of(a) == 0 || owner_of(a) != owner_of(b))
+        && (group_of(a) == 0 || group_of(a) != group_of(b))
         && !(is_static(a) && is_static(b))
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<
                 Aabb::EXCLUDED
             };
             object.layers = Aabb::ALL_LAYERS;
-            object.owner &= kept;
+            object.group &= kept;
         }
     }
     let mut pairs = pairs(&objects);

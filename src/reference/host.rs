@@ -29,17 +29,17 @@ impl<'a> HostScene<'a> {
             static_objects: scene.statics.objects.on_host(),
             static_worlds: scene.statics.worlds.on_host(),
             excluded_pairs: scene.excluded_pairs.on_host(),
-            rays: match scene.rays {
+            rays: match scene.query.rays {
                 Rays::None => Cow::default(),
                 Rays::Plain(rays) => rays.on_host().iter().copied().map(SweptRay::new).collect(),
                 Rays::Swept(rays) => rays.on_host().into(),
             },
-            queries: match scene.queries {
+            queries: match scene.query.queries {
                 Queries::None | Queries::Objects(_) => Cow::default(),
                 Queries::Boxes(boxes) => boxes.on_host().iter().copied().map(Query::from).collect(),
                 Queries::General(queries) => queries.on_host().into(),
             },
-            query_input: scene.query_input(),
+            query_input: scene.query,
         })
     }
 

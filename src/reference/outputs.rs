@@ -5,7 +5,7 @@ use super::rays::{ray_cells_count, ray_cells_emit};
 use super::reads::StepReads;
 use super::scan::scan;
 use crate::api::counters::{Counted, Held, Output, wide};
-use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
+use crate::api::descriptor::{BroadPhaseDescriptor, ResultOrder};
 use crate::api::error::{BroadPhaseError, checked_row_count, completed};
 use crate::api::types::{RayCell, SweptRay};
 use crate::layout::blocks::{Overrides, RayBlocks, ScanParams};
@@ -32,7 +32,7 @@ impl<'a> Outputs<'a> {
     }
 
     pub fn is_sorted(&self) -> bool {
-        self.descriptor.outputs.pair_order == PairOrder::Sorted
+        self.descriptor.outputs.order == ResultOrder::Sorted
     }
 
     /// `None` without a limit.

@@ -41,10 +41,10 @@ pub enum PairRule {
     },
     /// Both objects are static.
     BothStatic,
-    /// Both objects have the same owner.
-    SameOwner {
-        /// Owner of both objects.
-        owner: u32,
+    /// Both objects have the same group.
+    SameGroup {
+        /// Group of both objects.
+        group: u32,
     },
     /// The layers of one object are not in the mask of the other.
     Layers,
@@ -63,7 +63,7 @@ impl Display for PairRule {
             Self::Worlds { first, second } => write!(formatter, "the objects are in worlds {first} and {second}"),
             Self::Apart { axis, gap } => write!(formatter, "the boxes are {gap} apart along {}", ["x", "y", "z"][axis]),
             Self::BothStatic => formatter.write_str("both objects are static"),
-            Self::SameOwner { owner } => write!(formatter, "both objects have the owner {owner}"),
+            Self::SameGroup { group } => write!(formatter, "both objects have the group {group}"),
             Self::Layers => formatter.write_str("the layers of one object are not in the mask of the other"),
             Self::Listed => formatter.write_str("the list of excluded pairs contains the pair"),
             Self::Overlap => formatter.write_str("the boxes overlap, and no rule excludes the pair"),
@@ -153,15 +153,15 @@ fn apart([a, b]: [&Aabb; 2]) -> Option<PairRule> {
 
 /// Static objects never pair with each other, even without filters.
 fn filtered([a, b]: [&Aabb; 2], filters: bool, are_of_statics: bool) -> Option<PairRule> {
-    if are_of_statics || (filters && a.owner & b.owner & Aabb::STATIC != 0) {
+    if are_of_statics || (filters && a.group & b.group & Aabb::STATIC != 0) {
         return Some(PairRule::BothStatic);
     }
     if !filters {
         return None;
     }
-    let [owner, other] = [a, b].map(|object| object.owner & Aabb::OWNER_MASK);
-    if owner != 0 && owner == other {
-        return Some(PairRule::SameOwner { owner });
+    let [group, other] = [a, b].map(|object| object.group & Aabb::GROUP_MASK);
+    if group != 0 && group == other {
+        return Some(PairRule::SameGroup { group });
     }
     let excludes = |of: &Aabb, by: &Aabb| of.layers as u16 & (by.layers >> 16) as u16 == 0;
     (excludes(a, b) || excludes(b, a)).then_some(PairRule::Layers)

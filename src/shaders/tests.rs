@@ -571,9 +571,9 @@ fn constants_agree_with_the_host() {
     let expected: &[(&str, u32)] = &[
         ("NO_LEVEL", grid::NO_LEVEL),
         ("STATIC_LEVELS", grid::MAX_LEVELS),
-        ("OWNER_EXCLUDED", crate::Aabb::EXCLUDED),
-        ("OWNER_STATIC", crate::Aabb::STATIC),
-        ("OWNER_MASK", crate::Aabb::OWNER_MASK),
+        ("GROUP_EXCLUDED", crate::Aabb::EXCLUDED),
+        ("GROUP_STATIC", crate::Aabb::STATIC),
+        ("GROUP_MASK", crate::Aabb::GROUP_MASK),
         ("STATUS_PAIRS", crate::Status::PAIRS.bits()),
         ("STATUS_ROUNDS", crate::Status::ROUNDS.bits()),
         ("STATUS_CUT", crate::Status::CUT.bits()),

@@ -12,7 +12,7 @@ use super::sort::KeyValueBuffers;
 use super::table::{self, TablePlan, statics};
 use super::walks::{TableBlocks, TableOf, WalkRound};
 use crate::api::counters::Output;
-use crate::api::descriptor::PairOrder;
+use crate::api::descriptor::ResultOrder;
 use crate::api::error::InputError;
 use crate::api::output::{Lists, Page, QueryOutput};
 use crate::api::queries::{NearestObject, Query, SelfQuery};
@@ -106,8 +106,8 @@ impl QueryPlan {
     pub fn page(&self, basis: &Basis<'_>, first: &Page) -> Self {
         let outputs = &basis.descriptor.outputs;
         // Sorting needs two words per result.
-        let row_bytes = match outputs.pair_order {
-            PairOrder::Sorted => size_of::<Pair>(),
+        let row_bytes = match outputs.order {
+            ResultOrder::Sorted => size_of::<Pair>(),
             _ => size_of::<u32>(),
         };
         let default = initial_rows(self.params.count);

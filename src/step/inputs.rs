@@ -1,7 +1,7 @@
 use super::plan::AnswerPlan;
 use crate::api::counters::word;
 use crate::api::error::InputError;
-use crate::api::input::{self, Placement, Queries, Rays, Source};
+use crate::api::input::{self, DeviceSource, Placement, Queries, Rays, Source};
 use crate::api::scene::{DeviceCount, QueryInput, Scene, check_device_count};
 use crate::gpu::buffers::{self, BufferId, Buffers};
 use crate::gpu::recorder::Input;
@@ -29,7 +29,7 @@ impl<'p> Placer<'p> {
     pub fn place<T: bytemuck::Pod>(&mut self, id: BufferId, source: Source<'_, T>) {
         let device = self.session.context.device();
         let placed = match source {
-            Source::Device { buffer, count: 1.., .. } => {
+            Source::Device(DeviceSource { buffer, count: 1.., .. }) => {
                 let alignment = device.limits().min_storage_buffer_offset_alignment;
                 let Placement { offset, bytes, .. } = source.placement(alignment);
                 Input {
@@ -108,7 +108,7 @@ pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), Input
         ("data of the pair filter", input.pair_filter_data.buffer()),
     ];
     buffers::check_own(sources, own)?;
-    check_own_queries(&input.query_input(), own, None)
+    check_own_queries(&input.query, own, None)
 }
 
 /// Fails if results overwrite rays, queries or their counts.

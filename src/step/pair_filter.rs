@@ -15,7 +15,7 @@ const FRAME: &str = "
 fn pair_data(index: u32) -> u32 { return index; }
 fn pair_data_count() -> u32 { return 0u; }
 fn pair_layers(object: u32) -> u32 { return object; }
-fn pair_owner(object: u32) -> u32 { return object; }
+fn pair_group(object: u32) -> u32 { return object; }
 
 var<workgroup> admitted: u32;
 

@@ -1,7 +1,7 @@
 //! The plan of a recording: plain values, computed once from descriptor, input, demand and limits.
 
 use crate::api::counters::{Held, Output, PerOutput, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, SortStrategy, check_world_count};
+use crate::api::descriptor::{BroadPhaseDescriptor, ResultOrder, SortStrategy, check_world_count};
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::input::{Source, count};
 use crate::api::output::Page;
@@ -50,7 +50,7 @@ impl StepInput {
             layouts: layouts(&scene.objects, &scene.worlds),
             static_layouts: layouts(&scene.statics.objects, &scene.statics.worlds),
             exclusions: [scene.excluded_pairs.count(), scene.pair_filter_data.count()],
-            queries: QuerySizes::of(&scene.query_input(), all, alignment),
+            queries: QuerySizes::of(&scene.query, all, alignment),
         }
     }
 }
@@ -255,7 +255,7 @@ impl AnswerPlan {
 }
 
 fn sorts(basis: &Basis<'_>) -> bool {
-    basis.descriptor.outputs.pair_order == PairOrder::Sorted
+    basis.descriptor.outputs.order == ResultOrder::Sorted
 }
 
 /// Sizes of the buffers that order `outputs`. Passes that sort `digits` share the buffers of counts.

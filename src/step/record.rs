@@ -68,7 +68,7 @@ impl GpuBroadPhase {
             let counters = self.statics.buffers.get(COUNTERS);
             placed.push(Input::whole(statics::buffer::COUNTERS, counters));
         }
-        let queries = scene.query_input();
+        let queries = scene.query;
         let answered = self
             .queries
             .place(&mut self.session, encoder, &queries, &plan.answers, &view.inputs);
@@ -193,7 +193,7 @@ impl GpuBroadPhase {
         input::check("worlds of static objects", &scene.statics.worlds, limits)?;
         input::check_bound("excluded pairs", &scene.excluded_pairs, limits)?;
         input::check_bound("data of the pair filter", &scene.pair_filter_data, limits)?;
-        check_queries(&scene.query_input(), limits)?;
+        check_queries(&scene.query, limits)?;
         check_own(scene, &self.own_buffers())?;
         let (moving, statics) = (scene.objects.count(), scene.statics.objects.count());
         self.descriptor.check_worlds(scene.worlds.count(), moving)?;

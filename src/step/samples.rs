@@ -193,7 +193,7 @@ fn names(plan: &StepPlan, engine: Engine) -> HashSet<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::descriptor::{PairOrder, RayMode, Scheme, SortStrategy};
+    use crate::api::descriptor::{RayMode, ResultOrder, Scheme, SortStrategy};
 
     /// Each call of `variants` looks up all bindings.
     #[test]
@@ -220,7 +220,7 @@ mod tests {
                         outputs: OutputOptions {
                             ray_mode,
                             ray_cells: worlds == 1,
-                            pair_order: PairOrder::Sorted,
+                            order: ResultOrder::Sorted,
                             ..OutputOptions::default()
                         },
                         ..BroadPhaseDescriptor::default()

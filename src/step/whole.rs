@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::api::counters::{Counters, Output, Status};
 use crate::api::descriptor::MAX_ROUNDS;
-use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, RayMode};
+use crate::api::descriptor::{BroadPhaseDescriptor, RayMode, ResultOrder};
 use crate::api::error::{BroadPhaseError, StepError, checked_row_count, completed};
 use crate::api::output::Page;
 use crate::api::result::StepResult;
@@ -230,7 +230,7 @@ impl Whole {
         let mut is_in_parts = false;
         loop {
             if self.is_complete(&whole, &counters) {
-                if is_in_parts && self.broad_phase.descriptor().outputs.pair_order == PairOrder::Sorted {
+                if is_in_parts && self.broad_phase.descriptor().outputs.order == ResultOrder::Sorted {
                     whole.pairs.sort_unstable();
                     sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
                     sort_lists(&mut whole.query_objects, &whole.query_offsets, |&object| object);

@@ -98,7 +98,7 @@ pub fn check(
         }
     }
 
-    if !scene.rays.is_empty() {
+    if !scene.query.rays.is_empty() {
         match descriptor.outputs.ray_mode {
             RayMode::All => {
                 assert_eq!(result.ray_offsets.len(), expected.hits.len() + 1, "{what}");
@@ -141,7 +141,7 @@ pub fn check(
         }
     }
 
-    match scene.query_mode {
+    match scene.query.query_mode {
         QueryMode::All if !expected.found.is_empty() => {
             assert_eq!(result.query_offsets.len(), expected.found.len() + 1, "{what}");
             for (query, (ends, found)) in result.query_offsets.windows(2).zip(&expected.found).enumerate() {

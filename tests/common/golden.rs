@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, OutputOptions, Pair, PairEvent, Queries, Ray, RayHit,
-    RayMode, Rays, Scene, Scheme, Source, StepResult, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, OutputOptions, Pair, PairEvent, Queries, QueryInput,
+    Ray, RayHit, RayMode, Rays, Scene, Scheme, Source, StepResult, SweptRay,
 };
 
 use super::answers::{hits_by_ray, lists, sorted};
@@ -99,12 +99,15 @@ impl Case {
         Scene {
             objects: Source::Host(&self.objects),
             worlds: Source::Host(&self.worlds),
-            rays: if self.swept.is_empty() {
-                Rays::Plain(Source::Host(&self.rays))
-            } else {
-                Rays::Swept(Source::Host(&self.swept))
+            query: QueryInput {
+                rays: if self.swept.is_empty() {
+                    Rays::Plain(Source::Host(&self.rays))
+                } else {
+                    Rays::Swept(Source::Host(&self.swept))
+                },
+                queries: Queries::Boxes(Source::Host(&self.queries)),
+                ..QueryInput::default()
             },
-            queries: Queries::Boxes(Source::Host(&self.queries)),
             ..Scene::default()
         }
     }
@@ -253,9 +256,9 @@ pub fn filtered_boxes() -> Case {
         let mut boxes = uniform(count, 8.0, &mut rng);
         for object in &mut boxes {
             match rng.below(10) {
-                0 => object.owner = Aabb::EXCLUDED,
-                1 => object.owner = Aabb::STATIC,
-                2 => object.owner = 1 + rng.below(2) as u32,
+                0 => object.group = Aabb::EXCLUDED,
+                1 => object.group = Aabb::STATIC,
+                2 => object.group = 1 + rng.below(2) as u32,
                 3 | 4 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
                 5 => object.min[rng.below(3)] = f32::NEG_INFINITY,
                 _ => {}

@@ -266,7 +266,7 @@ impl Scene {
                 };
                 match rng.below(25) {
                     0 => query.radius = [-1.0, f32::NAN][rng.below(2)],
-                    1 => query.bounds.owner = [Aabb::EXCLUDED, Aabb::STATIC, 2][rng.below(3)],
+                    1 => query.bounds.group = [Aabb::EXCLUDED, Aabb::STATIC, 2][rng.below(3)],
                     2 => query.bounds.layers = 0x0001_0003,
                     // With more objects, this query would exceed llvmpipe's limit of loop iterations.
                     3 if self.objects.len() < 600 => query.bounds.max[rng.below(3)] = f32::INFINITY,
@@ -327,12 +327,12 @@ pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
             0 => object.min[rng.below(3)] = f32::NAN,
             1 => object.max[rng.below(3)] = f32::INFINITY,
             2 => std::mem::swap(&mut object.min, &mut object.max),
-            3 => object.owner = Aabb::EXCLUDED,
-            4..8 => object.owner = Aabb::STATIC | rng.below(3) as u32,
+            3 => object.group = Aabb::EXCLUDED,
+            4..8 => object.group = Aabb::STATIC | rng.below(3) as u32,
             8..12 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
             12 if rng.below(5) == 0 => *object = around([0.0; 3], [500.0; 3]),
             13 if rng.below(5) == 0 => object.min[rng.below(3)] = f32::NEG_INFINITY,
-            14 => object.owner = 1 + rng.below(2) as u32,
+            14 => object.group = 1 + rng.below(2) as u32,
             _ => {}
         }
     }

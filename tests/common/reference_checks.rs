@@ -1,5 +1,6 @@
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, Growth, PairOrder, Queries, QueryMode, RayMode, Rays, Scene, SelfQuery, StepResult,
+    BroadPhaseDescriptor, Counters, Growth, Queries, QueryInput, QueryMode, RayMode, Rays, ResultOrder, Scene,
+    SelfQuery, StepResult,
 };
 
 use crate::agreement::{Expected, check};
@@ -23,10 +24,13 @@ pub fn check_definition(
         ..*descriptor
     };
     let scene = Scene {
-        rays: Rays::default(),
-        queries: match scene.queries {
-            Queries::Objects(within @ SelfQuery::Within { .. }) => within.into(),
-            _ => return,
+        query: QueryInput {
+            rays: Rays::default(),
+            queries: match scene.query.queries {
+                Queries::Objects(within @ SelfQuery::Within { .. }) => within.into(),
+                _ => return,
+            },
+            ..scene.query
         },
         ..*scene
     };
@@ -45,9 +49,12 @@ pub fn check_read_back_of_query(
         ..*descriptor
     };
     let scene = Scene {
-        rays: Rays::default(),
-        queries,
-        query_mode,
+        query: QueryInput {
+            rays: Rays::default(),
+            queries,
+            query_mode,
+            ..scene.query
+        },
         ..*scene
     };
     check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), result, what);
@@ -72,7 +79,7 @@ pub fn check_reference(
     if descriptor.outputs.growth == Growth::Fixed {
         return;
     }
-    if descriptor.outputs.pair_order == PairOrder::Sorted {
+    if descriptor.outputs.order == ResultOrder::Sorted {
         assert!(found.pairs == reference.pairs, "pairs or their order");
     } else {
         assert!(sorted(found.pairs.clone()) == sorted(reference.pairs.clone()), "pairs");
@@ -85,7 +92,7 @@ pub fn check_reference(
         ),
     }
     assert!(found.ray_any == reference.ray_any, "any hit");
-    let is_exact = match scene.queries {
+    let is_exact = match scene.query.queries {
         Queries::Boxes(_) | Queries::Objects(SelfQuery::Overlaps { .. }) => true,
         Queries::General(queries) => queries.elements().unwrap().iter().all(|query| query.radius == 0.0),
         _ => false,

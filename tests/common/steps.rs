@@ -182,7 +182,7 @@ pub fn check_on(
         let what = format!("{what}, {place}");
         assert!(sorted(result.pairs.clone()) == pairs, "{what}: other pairs");
         check_hits(result, descriptor.outputs.ray_mode, &hits, &what);
-        if scene.query_mode == QueryMode::All && !in_range.is_empty() {
+        if scene.query.query_mode == QueryMode::All && !in_range.is_empty() {
             check_lists(result, &in_range, &what);
         }
     }

@@ -1,8 +1,8 @@
 //! Random unusual scenes and queries. The same number always gives the same scene. Uses no device.
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, PairOrder, Queries, Query,
-    QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery, SortStrategy, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, Queries, Query, QueryInput,
+    QueryMode, Ray, RayMode, Rays, ResultOrder, Scene, Scheme, SelfQuery, SortStrategy, Source, Statics, SweptRay,
 };
 
 use super::rng::Rng;
@@ -91,7 +91,11 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
         worlds: if has_worlds { rng.one_of(&[3, 2, 70_000]) } else { 1 },
         pairs: !rng.once_in(8),
         outputs: OutputOptions {
-            pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
+            order: rng.one_of(&[
+                ResultOrder::Deterministic,
+                ResultOrder::Deterministic,
+                ResultOrder::Sorted,
+            ]),
             ray_mode: MODES[(number / 3 % 3) as usize],
             capacities: if is_fixed {
                 Capacities {
@@ -176,14 +180,17 @@ impl Wild {
                 worlds: Source::Host(static_worlds),
                 generation,
             },
-            rays: if self.is_swept {
-                Rays::Swept(Source::Host(&self.rays))
-            } else {
-                Rays::Plain(Source::Host(&self.plain))
-            },
-            queries: self.asks.queries(),
-            query_mode: self.mode,
             excluded_pairs: Source::Host(&self.excluded),
+            query: QueryInput {
+                rays: if self.is_swept {
+                    Rays::Swept(Source::Host(&self.rays))
+                } else {
+                    Rays::Plain(Source::Host(&self.plain))
+                },
+                queries: self.asks.queries(),
+                query_mode: self.mode,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         }
     }
@@ -389,9 +396,9 @@ fn spoil(object: &mut Aabb, rng: &mut Rng) {
 fn filter(object: &mut Aabb, rng: &mut Rng) {
     match rng.below(8) {
         0 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
-        1 => object.owner = 1 + rng.below(3) as u32,
-        2 => object.owner |= Aabb::STATIC,
-        3 if rng.once_in(3) => object.owner |= Aabb::EXCLUDED,
+        1 => object.group = 1 + rng.below(3) as u32,
+        2 => object.group |= Aabb::STATIC,
+        3 if rng.once_in(3) => object.group |= Aabb::EXCLUDED,
         _ => {}
     }
 }

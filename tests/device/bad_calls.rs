@@ -48,8 +48,11 @@ fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], w
             let scene = Scene {
                 objects: Source::Host(objects),
                 worlds: Source::Host(worlds),
-                rays: rays.as_slice().into(),
-                queries: queries.as_slice().into(),
+                query: QueryInput {
+                    rays: rays.as_slice().into(),
+                    queries: queries.as_slice().into(),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             check_on(&adapter, descriptor, &mut on_gpu, &scene, fault);
@@ -70,8 +73,11 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
     let rays = [Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], INFINITY); 3];
     let scene = Scene {
         objects: Source::Host(&crowd),
-        rays: rays.as_slice().into(),
-        queries: Queries::Boxes(Source::Host(&[UNIT, UNIT])),
+        query: QueryInput {
+            rays: rays.as_slice().into(),
+            queries: Queries::Boxes(Source::Host(&[UNIT, UNIT])),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     for scheme in SCHEMES {
@@ -168,11 +174,17 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
                 ..Default::default()
             };
             let many_rays = Scene {
-                rays: Source::Host(rays.as_slice()).into(),
+                query: QueryInput {
+                    rays: Source::Host(rays.as_slice()).into(),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let many_queries = Scene {
-                queries: Queries::Boxes(Source::Host(&objects)),
+                query: QueryInput {
+                    queries: Queries::Boxes(Source::Host(&objects)),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             assert_eq!(refused(&adapter, &mut on_gpu, many_objects), too_large("objects"));
@@ -205,8 +217,14 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
 
 fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, Scene<'b>); 6] {
     let input = Scene::default();
-    let with_rays = |rays| Scene { rays, ..input };
-    let with_queries = |queries| Scene { queries, ..input };
+    let with_rays = |rays| Scene {
+        query: QueryInput { rays, ..input.query },
+        ..input
+    };
+    let with_queries = |queries| Scene {
+        query: QueryInput { queries, ..input.query },
+        ..input
+    };
     [
         (
             "objects",
@@ -277,8 +295,8 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
             });
             assert_eq!(refused(adapter, on_gpu, input), expected);
             let asked = QueryInput {
-                rays: input.rays,
-                queries: input.queries,
+                rays: input.query.rays,
+                queries: input.query.queries,
                 ..Default::default()
             };
             if kind > 1 {
@@ -288,10 +306,13 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
             }
         }
         let no_radius = Scene {
-            queries: Queries::Objects(SelfQuery::Within {
-                radius: -1.0,
-                half: false,
-            }),
+            query: QueryInput {
+                queries: Queries::Objects(SelfQuery::Within {
+                    radius: -1.0,
+                    half: false,
+                }),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         let expected = StepError::Input(InputError::Radius(-1.0));
@@ -346,14 +367,20 @@ fn what_lies_on_the_device_alone_is_refused_by_the_reference() {
             (
                 "number of rays",
                 Scene {
-                    ray_count: limit,
+                    query: QueryInput {
+                        ray_count: limit,
+                        ..input.query
+                    },
                     ..input
                 },
             ),
             (
                 "number of queries",
                 Scene {
-                    query_count: limit,
+                    query: QueryInput {
+                        query_count: limit,
+                        ..input.query
+                    },
                     ..input
                 },
             ),
@@ -388,9 +415,9 @@ fn empty_buffers_of_the_caller_are_no_input() {
                 let empty = StepResult {
                     counters: result.counters,
                     ray_offsets: offsets(
-                        !matches!(input.rays, Rays::None) && descriptor.outputs.ray_mode == RayMode::All,
+                        !matches!(input.query.rays, Rays::None) && descriptor.outputs.ray_mode == RayMode::All,
                     ),
-                    query_offsets: offsets(!matches!(input.queries, Queries::None)),
+                    query_offsets: offsets(!matches!(input.query.queries, Queries::None)),
                     ..Default::default()
                 };
                 assert_eq!(
@@ -401,7 +428,10 @@ fn empty_buffers_of_the_caller_are_no_input() {
             }
             let input = Scene {
                 objects: Source::device(&buffer, 1),
-                queries: Queries::Boxes(Source::device(&buffer, 1)),
+                query: QueryInput {
+                    queries: Queries::Boxes(Source::device(&buffer, 1)),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             assert_eq!(whole(adapter, on_gpu, input).query_objects, [0]);
@@ -479,8 +509,11 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 let (lost, kept) = (uniform(count, &mut rng), lattice(200, &mut rng));
                 let scene = |objects| Scene {
                     objects: Source::Host(objects),
-                    rays: Rays::Plain(Source::Host(&rays)),
-                    queries: Queries::Boxes(Source::Host(&[UNIT])),
+                    query: QueryInput {
+                        rays: Rays::Plain(Source::Host(&rays)),
+                        queries: Queries::Boxes(Source::Host(&[UNIT])),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let asked = QueryInput {
@@ -588,7 +621,10 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
                 let objects = uniform(count, &mut Rng(39));
                 let scene = Scene {
                     objects: Source::Host(&objects),
-                    queries: Queries::Boxes(Source::Host(&[UNIT])),
+                    query: QueryInput {
+                        queries: Queries::Boxes(Source::Host(&[UNIT])),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let mut open = encoder(&adapter);
@@ -716,7 +752,10 @@ fn windows_past_the_end_and_of_nothing_are_empty() {
             for objects in [&[][..], &[UNIT, UNIT]] {
                 let scene = Scene {
                     objects: Source::Host(objects),
-                    queries: Queries::Boxes(Source::default()),
+                    query: QueryInput {
+                        queries: Queries::Boxes(Source::default()),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let all = whole(adapter, on_gpu, scene);

@@ -9,7 +9,7 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Counters, Dimensions, InputError, OutputOptions, Pair, Queries, Query,
-    QueryMode, Ray, RayHit, RayMode, Rays, Scene, SelfQuery, Source, StepError, SweptRay,
+    QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Scene, SelfQuery, Source, StepError, SweptRay,
 };
 
 fn check(scene: &Scene<'_>, fault: &str) -> Counters {
@@ -50,13 +50,19 @@ fn check_boxes(objects: &[Aabb], fault: &str) -> Counters {
         .collect();
     let scene = Scene {
         objects: Source::Host(objects),
-        rays: rays.as_slice().into(),
-        queries: queries.as_slice().into(),
+        query: QueryInput {
+            rays: rays.as_slice().into(),
+            queries: queries.as_slice().into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     check(&scene, fault);
     let nearest = Scene {
-        query_mode: QueryMode::Nearest(3),
+        query: QueryInput {
+            query_mode: QueryMode::Nearest(3),
+            ..scene.query
+        },
         ..scene
     };
     check(&nearest, fault)
@@ -210,8 +216,11 @@ fn thousands_of_equal_boxes_all_meet() {
         let queries = [Query::overlaps(object), Query::point([5.0; 3])];
         let scene = Scene {
             objects: Source::Host(&objects),
-            rays: rays.as_slice().into(),
-            queries: queries.as_slice().into(),
+            query: QueryInput {
+                rays: rays.as_slice().into(),
+                queries: queries.as_slice().into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         for mut bench in benches() {
@@ -261,9 +270,12 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
             for query_mode in [QueryMode::All, QueryMode::Nearest(5)] {
                 let scene = Scene {
                     objects: Source::Host(objects),
-                    rays: rays.as_slice().into(),
-                    queries,
-                    query_mode,
+                    query: QueryInput {
+                        rays: rays.as_slice().into(),
+                        queries,
+                        query_mode,
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 check(&scene, "one or none");
@@ -329,7 +341,10 @@ fn check_exactly(objects: &[Aabb], rays: &[Ray], fault: &str) {
     assert!(expected.iter().any(|met| met.len() > 2));
     let scene = Scene {
         objects: Source::Host(objects),
-        rays: rays.into(),
+        query: QueryInput {
+            rays: rays.into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     check(&scene, fault);
@@ -382,7 +397,10 @@ fn rays_a_float_beside_a_face_miss_it() {
         assert_eq!((hits(&on), hits(&beside)), (vec![4; 4], vec![0; 4]));
         let scene = Scene {
             objects: Source::Host(&objects),
-            rays: Rays::Plain(Source::Host(&[on, beside].concat())),
+            query: QueryInput {
+                rays: Rays::Plain(Source::Host(&[on, beside].concat())),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         check(&scene, "beside a face");
@@ -431,7 +449,10 @@ fn rays_with_a_nan_an_infinity_or_an_overlong_step_hit_nothing() {
     let rays: Vec<_> = faulty.iter().flat_map(|&ray| [ray, whole_ray]).collect();
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: rays.as_slice().into(),
+        query: QueryInput {
+            rays: rays.as_slice().into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     let counters = check(&scene, "no numbers");
@@ -452,7 +473,10 @@ fn rays_without_a_direction_ask_for_what_lies_at_their_origin() {
     }
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: rays.as_slice().into(),
+        query: QueryInput {
+            rays: rays.as_slice().into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     let counters = check(&scene, "no direction");
@@ -485,7 +509,10 @@ fn rays_of_endless_negative_and_vanishing_length_end_where_they_should() {
         .collect();
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: rays.as_slice().into(),
+        query: QueryInput {
+            rays: rays.as_slice().into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     assert_eq!(check(&scene, "lengths").rays_invalid, 0);
@@ -526,7 +553,10 @@ fn cells_of_faulty_and_endless_rays_end() {
             for (objects, has_cells) in [(&near, true), (&far, false)] {
                 let scene = Scene {
                     objects: Source::Host(objects),
-                    rays: rays.as_slice().into(),
+                    query: QueryInput {
+                        rays: rays.as_slice().into(),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let found = check_on(&adapter, &descriptor, &mut on_gpu, &scene, "cells");
@@ -581,12 +611,18 @@ fn swept_rays_that_start_after_their_end_or_have_faulty_extents_hit_nothing() {
     let rays: Vec<_> = sound.iter().chain(&too_late).chain(&faulty).copied().collect();
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: Rays::Swept(Source::Host(&rays)),
+        query: QueryInput {
+            rays: Rays::Swept(Source::Host(&rays)),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     assert_eq!(check(&scene, "swept").rays_invalid as usize, faulty.len());
     let none = Scene {
-        rays: Rays::Swept(Source::Host(&too_late)),
+        query: QueryInput {
+            rays: Rays::Swept(Source::Host(&too_late)),
+            ..scene.query
+        },
         ..scene
     };
     assert_eq!(check(&none, "too late").hits_needed, 0);
@@ -603,7 +639,10 @@ fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() 
     });
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: Rays::Swept(Source::Host(&swept)),
+        query: QueryInput {
+            rays: Rays::Swept(Source::Host(&swept)),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     check(&scene, "endless extents");
@@ -645,8 +684,11 @@ fn faults_of_the_third_component_do_not_matter_in_two_dimensions() {
             .collect();
         let scene = Scene {
             objects: Source::Host(&objects),
-            rays: rays.as_slice().into(),
-            queries: objects.as_slice().into(),
+            query: QueryInput {
+                rays: rays.as_slice().into(),
+                queries: objects.as_slice().into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         for adapter in adapters() {

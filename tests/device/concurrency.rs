@@ -9,8 +9,8 @@ use crate::common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, ObjectSet, OutputOptions, Pair, Ray, RayHit,
-    RayMode, Scene, Scheme, Source, StepResult, wgpu,
+    Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, ObjectSet, OutputOptions, Pair, QueryInput, Ray,
+    RayHit, RayMode, Scene, Scheme, Source, StepResult, wgpu,
 };
 
 const fn is_free_to_move_and_to_share<T: Send + Sync>() {}
@@ -100,7 +100,10 @@ impl Case {
     fn input(&self) -> Scene<'_> {
         Scene {
             objects: Source::Host(&self.objects),
-            rays: self.rays.as_slice().into(),
+            query: QueryInput {
+                rays: self.rays.as_slice().into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         }
     }

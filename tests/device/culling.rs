@@ -355,8 +355,8 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
             // Other outputs need more pipelines, so only the weekly run computes them.
             if !is_full() {
                 descriptor.pairs = false;
-                scene.rays = Rays::default();
-                scene.queries = Queries::None;
+                scene.query.rays = Rays::default();
+                scene.query.queries = Queries::None;
                 scene.excluded_pairs = Source::default();
             }
             let kind = (
@@ -446,7 +446,7 @@ fn a_box_of_planes_sees_what_overlaps_it() {
             let meeting = |slack: f32| {
                 let meets = |object: &Aabb| {
                     let is_valid =
-                        object.owner < Aabb::EXCLUDED && !(0..axes).any(|axis| object.max[axis] < object.min[axis]);
+                        object.group < Aabb::EXCLUDED && !(0..axes).any(|axis| object.max[axis] < object.min[axis]);
                     let meets =
                         |axis: usize| object.min[axis] - slack <= high[axis] && low[axis] <= object.max[axis] + slack;
                     is_valid && (0..axes).all(meets)

@@ -4,7 +4,7 @@ use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record, whol
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, Output, OutputOptions, Pair,
-    Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
+    QueryInput, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
 };
 
 struct Drawn {
@@ -231,7 +231,10 @@ fn cells_that_rays_visit_are_drawn_along_them() {
             };
             let scene = Scene {
                 objects: Source::Host(&objects),
-                rays: Rays::Plain(Source::Host(&[ray])),
+                query: QueryInput {
+                    rays: Rays::Plain(Source::Host(&[ray])),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::RayCells, 1_000_000);

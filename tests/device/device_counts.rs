@@ -3,8 +3,8 @@ use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError,
-    NearestObject, Output, OutputOptions, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode,
-    Rays, Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
+    NearestObject, Output, OutputOptions, Page, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays,
+    ResultOrder, Scene, Source, Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
 };
 
 fn visitor(adapter: &TestAdapter, workgroup_rows: u32) -> wgpu::ComputePipeline {
@@ -89,8 +89,11 @@ impl Input {
     fn step(&self, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase) -> StepOutput {
         let input = Scene {
             objects: Source::Host(&self.boxes),
-            rays: Source::Host(&self.rays[..]).into(),
-            queries: Queries::Boxes(Source::Host(&self.boxes[..700])),
+            query: QueryInput {
+                rays: Source::Host(&self.rays[..]).into(),
+                queries: Queries::Boxes(Source::Host(&self.boxes[..700])),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         steps::record(broad_phase, encoder, input)
@@ -284,16 +287,22 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 let what = format!("{limit} asked of {descriptor:?} on {}", adapter.name);
                 let input = Scene {
                     objects: Source::Host(&boxes),
-                    rays,
-                    queries,
-                    query_mode,
+                    query: QueryInput {
+                        rays,
+                        queries,
+                        query_mode,
+                        ..QueryInput::default()
+                    },
                     ..Scene::default()
                 };
                 let all = whole(&adapter, &mut broad_phase, input);
                 let count = |word| DeviceCount { buffer: &limits, word };
                 let limited = Scene {
-                    ray_count: Some(count(word)),
-                    query_count: Some(count(3 - word)),
+                    query: QueryInput {
+                        ray_count: Some(count(word)),
+                        query_count: Some(count(3 - word)),
+                        ..input.query
+                    },
                     ..input
                 };
                 let query_limit = [600, 500, 0, 77][word as usize];
@@ -306,9 +315,9 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 let mut encoder = encoder(&adapter);
                 let later = QueryInput {
                     rays,
-                    ray_count: limited.ray_count,
+                    ray_count: limited.query.ray_count,
                     queries,
-                    query_count: limited.query_count,
+                    query_count: limited.query.query_count,
                     query_mode,
                 };
                 broad_phase.query(&mut encoder, later).unwrap();
@@ -323,10 +332,13 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
         });
         let input = Scene {
             objects: Source::Host(&boxes),
-            rays: Source::Host(&stale_rays[..]).into(),
-            ray_count: limit,
-            queries: Source::Host(&stale_queries[..]).into(),
-            query_count: limit,
+            query: QueryInput {
+                rays: Source::Host(&stale_rays[..]).into(),
+                ray_count: limit,
+                queries: Source::Host(&stale_queries[..]).into(),
+                query_count: limit,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let counters = whole(&adapter, &mut broad_phase, input).counters;
@@ -341,8 +353,11 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
         ] {
             let mut encoder = encoder(&adapter);
             let input = Scene {
-                ray_count,
-                query_count,
+                query: QueryInput {
+                    ray_count,
+                    query_count,
+                    ..QueryInput::default()
+                },
                 ..Scene::default()
             };
             let refused = broad_phase.step(&mut encoder, input);
@@ -407,7 +422,7 @@ fn objects_past_a_device_count_are_ignored() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 outputs: OutputOptions {
-                    pair_order: PairOrder::Sorted,
+                    order: ResultOrder::Sorted,
                     ..Default::default()
                 },
                 ..Default::default()
@@ -478,7 +493,10 @@ fn dispatches_over_whole_outputs_alone_run_on_all_rows_or_none() {
             let mut encoder = encoder(&adapter);
             let input = Scene {
                 objects: Source::Host(&boxes),
-                queries: Queries::Boxes(Source::Host(&boxes)),
+                query: QueryInput {
+                    queries: Queries::Boxes(Source::Host(&boxes)),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let step = steps::record(&mut gpu, &mut encoder, input);

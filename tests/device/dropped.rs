@@ -211,8 +211,11 @@ impl<'a> World<'a> {
             }
         };
         let scene = Scene {
-            rays: self.asked.rays[..].into(),
-            queries: Queries::Boxes(Source::Host(&self.asked.queries)),
+            query: QueryInput {
+                rays: self.asked.rays[..].into(),
+                queries: Queries::Boxes(Source::Host(&self.asked.queries)),
+                ..input.scene().query
+            },
             ..input.scene()
         };
         let descriptor = BroadPhaseDescriptor::default();
@@ -224,8 +227,11 @@ impl<'a> World<'a> {
             input.scene()
         };
         let on_device = Scene {
-            rays: scene.rays,
-            queries: scene.queries,
+            query: QueryInput {
+                rays: scene.query.rays,
+                queries: scene.query.queries,
+                ..on_device.query
+            },
             ..on_device
         };
         let encoder = encoder.unwrap_or(uploads);

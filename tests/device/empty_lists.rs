@@ -6,7 +6,7 @@ use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, Output,
-    OutputOptions, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SelfQuery,
+    OutputOptions, Page, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, ResultOrder, Scene, SelfQuery,
     Source, StepOutput, StepResult, SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
@@ -126,10 +126,10 @@ fn lists_of_nothing_have_outputs() {
                     outputs: OutputOptions {
                         ray_mode,
                         ray_cells: form % 2 == 0,
-                        pair_order: if form < 2 {
-                            PairOrder::Sorted
+                        order: if form < 2 {
+                            ResultOrder::Sorted
                         } else {
-                            PairOrder::default()
+                            ResultOrder::default()
                         },
                         ..Default::default()
                     },
@@ -145,16 +145,21 @@ fn lists_of_nothing_have_outputs() {
                 };
                 let scene = Scene {
                     objects: objects[..].into(),
-                    rays: asked.rays,
-                    queries: asked.queries,
-                    ray_count: asked.ray_count,
-                    query_count: asked.query_count,
-                    query_mode: mode,
+                    query: QueryInput {
+                        rays: asked.rays,
+                        queries: asked.queries,
+                        ray_count: asked.ray_count,
+                        query_count: asked.query_count,
+                        query_mode: mode,
+                    },
                     ..Scene::default()
                 };
                 let without = Scene {
                     objects: objects[..].into(),
-                    query_mode: mode,
+                    query: QueryInput {
+                        query_mode: mode,
+                        ..QueryInput::default()
+                    },
                     ..Scene::default()
                 };
                 let mut gpu = broad_phase(&adapter, &descriptor);
@@ -222,8 +227,11 @@ fn no_objects_have_lists_of_nothing() {
             let what = format!("{queries:?}, {mode:?} on {}", adapter.name);
             let descriptor = BroadPhaseDescriptor::default();
             let scene = Scene {
-                queries,
-                query_mode: mode,
+                query: QueryInput {
+                    queries,
+                    query_mode: mode,
+                    ..QueryInput::default()
+                },
                 ..Scene::default()
             };
             let expected = [Vec::new(), Vec::new(), offsets(&descriptor, mode, true)[2].clone()];
@@ -294,7 +302,7 @@ fn lists_of_nothing_take_no_dispatches() {
             outputs: OutputOptions {
                 ray_mode: RayMode::All,
                 ray_cells: true,
-                pair_order: PairOrder::Sorted,
+                order: ResultOrder::Sorted,
                 ..Default::default()
             },
             ..BroadPhaseDescriptor::default()
@@ -313,8 +321,11 @@ fn lists_of_nothing_take_no_dispatches() {
             ..Scene::default()
         };
         let of_nothing = Scene {
-            rays: Rays::Plain(Source::Host(&[])),
-            queries: Queries::Boxes(Source::Host(&[])),
+            query: QueryInput {
+                rays: Rays::Plain(Source::Host(&[])),
+                queries: Queries::Boxes(Source::Host(&[])),
+                ..without.query
+            },
             ..without
         };
         assert_eq!(dispatches(of_nothing), dispatches(without), "{}", adapter.name);

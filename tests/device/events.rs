@@ -51,7 +51,7 @@ fn touches(set: &ObjectSet) -> BTreeSet<Touch> {
         .iter()
         .map(|(handle, &object)| {
             let mark = if handle.is_static() { Aabb::STATIC } else { 0 };
-            (handle, object.with_owner(object.owner | mark))
+            (handle, object.with_group(object.group | mark))
         })
         .unzip();
     let pairs = brute_force::pairs(&boxes);

@@ -10,7 +10,10 @@ use pollster::block_on;
 fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
     Scene {
         objects: Source::Host(objects),
-        rays: Source::Host(rays).into(),
+        query: QueryInput {
+            rays: Source::Host(rays).into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     }
 }

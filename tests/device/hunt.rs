@@ -628,7 +628,10 @@ fn ask_small_queries() {
             };
             let scene = Scene {
                 objects: Source::Host(&objects),
-                queries: queries[..].into(),
+                query: QueryInput {
+                    queries: queries[..].into(),
+                    ..QueryInput::default()
+                },
                 ..Scene::default()
             };
             let mut headless = opened(&adapter, &descriptor);

@@ -40,7 +40,10 @@ impl<'a> Device<'a> {
                 objects: Source::Host(statics),
                 ..Default::default()
             },
-            rays: Rays::Plain(Source::Host(rays)),
+            query: QueryInput {
+                rays: Rays::Plain(Source::Host(rays)),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         let mut encoder = device.create_command_encoder(&Default::default());

@@ -3,7 +3,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, CullDraw, CullOptions,
     Culling, DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, Growth, MemoryUse, ObjectNames, ObjectSet,
-    Output, OutputOptions, Pair, PairEvents, PairOrder, Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source,
+    Output, OutputOptions, Pair, PairEvents, Queries, QueryInput, Ray, RayMode, ResultOrder, Scene, Scheme, Source,
     Statics, Status, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
@@ -13,7 +13,10 @@ fn step(device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBroadPhase, obj
     let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
     let input = Scene {
         objects: Source::Host(objects),
-        rays: Source::Host(&rays).into(),
+        query: QueryInput {
+            rays: Source::Host(&rays).into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     gpu.step(&mut encoder, input).expect("a step");
@@ -58,7 +61,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
             queue,
             &BroadPhaseDescriptor {
                 outputs: OutputOptions {
-                    pair_order: PairOrder::Sorted,
+                    order: ResultOrder::Sorted,
                     ray_mode: RayMode::All,
                     ..exact.outputs
                 },
@@ -114,7 +117,10 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
         };
         let from_host = Scene {
             objects: Source::Host(&moving),
-            rays: Source::Host(&rays).into(),
+            query: QueryInput {
+                rays: Source::Host(&rays).into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         let excluding = Scene {
@@ -123,7 +129,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
         };
         let descriptor = BroadPhaseDescriptor {
             outputs: OutputOptions {
-                pair_order: PairOrder::Sorted,
+                order: ResultOrder::Sorted,
                 ray_mode: RayMode::All,
                 ..Default::default()
             },

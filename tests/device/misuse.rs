@@ -131,8 +131,11 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
                 generation: 1,
                 ..Statics::default()
             },
-            rays: rays[..].into(),
-            queries: Queries::Boxes(TWO[..].into()),
+            query: QueryInput {
+                rays: rays[..].into(),
+                queries: Queries::Boxes(TWO[..].into()),
+                ..QueryInput::default()
+            },
             ..scene(&TWO)
         };
         let mut open = encoder(&adapter);
@@ -219,10 +222,13 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
                 "the number of rays",
                 "ray_offsets",
                 Scene {
-                    ray_count: Some(DeviceCount {
-                        buffer: &hits.offsets,
-                        word: 1,
-                    }),
+                    query: QueryInput {
+                        ray_count: Some(DeviceCount {
+                            buffer: &hits.offsets,
+                            word: 1,
+                        }),
+                        ..host.query
+                    },
                     ..host
                 },
             ),
@@ -230,7 +236,10 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
                 "rays",
                 "ray_hits",
                 Scene {
-                    rays: Source::<Ray>::device(&hits.buffer, 2).into(),
+                    query: QueryInput {
+                        rays: Source::<Ray>::device(&hits.buffer, 2).into(),
+                        ..host.query
+                    },
                     ..host
                 },
             ),
@@ -238,7 +247,10 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
                 "queries",
                 "query_objects",
                 Scene {
-                    queries: Source::<Aabb>::device(&found.buffer, 1).into(),
+                    query: QueryInput {
+                        queries: Source::<Aabb>::device(&found.buffer, 1).into(),
+                        ..host.query
+                    },
                     ..host
                 },
             ),
@@ -367,7 +379,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
                     "{name}"
                 );
             }
-            objects.set(handles[0], UNIT.with_owner(round)).expect("an object");
+            objects.set(handles[0], UNIT.with_group(round)).expect("an object");
             assert_eq!(read(&mut gpu).pairs.len(), 1, "{name}");
         }
     }

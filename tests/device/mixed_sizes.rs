@@ -7,8 +7,8 @@ use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::reference::{Trace, trace};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, PairOrder, Queries, Ray, RayMode, Rays,
-    Scene, SelfQuery, Source, Statics,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Queries, QueryInput, Ray, RayMode, Rays,
+    ResultOrder, Scene, SelfQuery, Source, Statics,
 };
 
 /// Random boxes, most of which touch others. One in `rarity` is up to 2^`octaves` times larger, some flat or long.
@@ -43,7 +43,7 @@ fn thin_out(objects: &mut [Aabb], rng: &mut Rng) {
     for object in objects {
         match rng.below(12) {
             0 => object.min[1] = f32::NAN,
-            1 => object.owner |= Aabb::EXCLUDED,
+            1 => object.group |= Aabb::EXCLUDED,
             2 if rng.below(20) == 0 => object.max[2] = f32::INFINITY,
             _ => {}
         }
@@ -179,7 +179,7 @@ fn a_large_object_table_does_not_change_rays_and_queries() {
         base,
         BroadPhaseDescriptor {
             outputs: OutputOptions {
-                pair_order: PairOrder::Sorted,
+                order: ResultOrder::Sorted,
                 ..base.outputs
             },
             ..base
@@ -230,8 +230,11 @@ fn a_large_object_table_does_not_change_rays_and_queries() {
                         objects: Source::Host(static_part),
                         ..Default::default()
                     },
-                    rays: Rays::Plain(Source::Host(&rays)),
-                    queries: Queries::Boxes(Source::Host(&asked)),
+                    query: QueryInput {
+                        rays: Rays::Plain(Source::Host(&rays)),
+                        queries: Queries::Boxes(Source::Host(&asked)),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let what = format!("{} static, {descriptor:?} on {}", static_part.len(), adapter.name);
@@ -271,10 +274,13 @@ fn neighbors_ask_once_each_beside_a_large_object_table() {
     let objects = mixed(1500, 100, 4, 1.0, &mut rng);
     let scene = Scene {
         objects: Source::Host(&objects),
-        queries: Queries::Objects(SelfQuery::Within {
-            radius: 1.0,
-            half: false,
-        }),
+        query: QueryInput {
+            queries: Queries::Objects(SelfQuery::Within {
+                radius: 1.0,
+                half: false,
+            }),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     let descriptor = BroadPhaseDescriptor::default();

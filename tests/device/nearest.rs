@@ -2,8 +2,8 @@ use crate::common::pool::pooled;
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, NONE, NearestObject, Queries, Query, QueryMode, Scene, Scheme, SelfQuery, Source,
-    Statics, Status,
+    Aabb, BroadPhaseDescriptor, NONE, NearestObject, Queries, Query, QueryInput, QueryMode, Scene, Scheme, SelfQuery,
+    Source, Statics, Status,
 };
 use pollster::block_on;
 
@@ -38,11 +38,14 @@ impl Case {
                 worlds: Source::Host(static_worlds),
                 generation: self.number,
             },
-            queries: match self.neighbors {
-                Some((radius, half)) => SelfQuery::Within { radius, half }.into(),
-                None => Queries::General(Source::Host(&self.queries)),
+            query: QueryInput {
+                queries: match self.neighbors {
+                    Some((radius, half)) => SelfQuery::Within { radius, half }.into(),
+                    None => Queries::General(Source::Host(&self.queries)),
+                },
+                query_mode: QueryMode::Nearest(self.wanted),
+                ..QueryInput::default()
             },
-            query_mode: QueryMode::Nearest(self.wanted),
             ..Default::default()
         }
     }
@@ -118,10 +121,10 @@ fn image_gap(own: f32, other: f32, period: f32) -> f32 {
 
 fn meet(a: &Aabb, b: &Aabb) -> bool {
     let sees = |a: &Aabb, b: &Aabb| (a.layers & 0xffff) & (b.layers >> 16) != 0;
-    let owner = a.owner & 0x3fff_ffff;
-    let is_excluded = (a.owner | b.owner) & Aabb::EXCLUDED != 0;
-    let are_static = a.owner & b.owner & Aabb::STATIC != 0;
-    sees(a, b) && sees(b, a) && (owner == 0 || owner != b.owner & 0x3fff_ffff) && !is_excluded && !are_static
+    let group = a.group & 0x3fff_ffff;
+    let is_excluded = (a.group | b.group) & Aabb::EXCLUDED != 0;
+    let are_static = a.group & b.group & Aabb::STATIC != 0;
+    sees(a, b) && sees(b, a) && (group == 0 || group != b.group & 0x3fff_ffff) && !is_excluded && !are_static
 }
 
 /// Compares results with brute force. Devices may round distances, so objects of nearly equal distance may swap unless
@@ -201,7 +204,7 @@ fn objects(kind: &str, count: usize, rng: &mut Rng) -> Vec<Aabb> {
             "huge and infinite" => match index % 40 {
                 0 => Aabb::new([f32::NEG_INFINITY, 1.0, 1.0], [f32::INFINITY, 2.0, 2.0]),
                 1 => Aabb::from_center_half(spread(rng, side), [1e4; 3]),
-                2 => Aabb::point(spread(rng, side)).with_owner(Aabb::EXCLUDED),
+                2 => Aabb::point(spread(rng, side)).with_group(Aabb::EXCLUDED),
                 _ => Aabb::from_center_half(spread(rng, side), [0.2; 3]),
             },
             _ => panic!("{kind}"),
@@ -258,7 +261,7 @@ fn rows_are_those_of_a_search_through_all_objects() {
         let mut objects = objects(kind, count, &mut rng);
         if round % 4 == 1 {
             for object in &mut objects {
-                object.owner |= 1 + rng.below(3) as u32;
+                object.group |= 1 + rng.below(3) as u32;
                 object.layers = [Aabb::point([0.0; 3]).layers, 0x0001_0003, 0x0002_0002][rng.below(3)];
             }
         }

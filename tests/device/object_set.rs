@@ -7,8 +7,8 @@ use crate::common::steps::download;
 use crate::common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Handle, InputError, NONE, ObjectSet, OutputOptions, Ray,
-    RayMode, Scene, Scheme, Source, StaleHandle, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Handle, InputError, NONE, ObjectSet, OutputOptions,
+    QueryInput, Ray, RayMode, Scene, Scheme, Source, StaleHandle, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -73,7 +73,10 @@ fn record(
     encoder: &mut wgpu::CommandEncoder,
 ) -> wgpu::Buffer {
     let input = Scene {
-        rays: Source::Host(rays).into(),
+        query: QueryInput {
+            rays: Source::Host(rays).into(),
+            ..QueryInput::default()
+        },
         ..set.upload(&adapter.device, encoder).unwrap()
     };
     let output = broad_phase.step(encoder, input).unwrap();
@@ -103,10 +106,8 @@ fn encode<T>(device: &wgpu::Device, queue: &wgpu::Queue, record: impl FnOnce(&mu
 /// Compares all slots on the device. Returns the uploaded bytes.
 fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u64 {
     let (buffer, count) = encode(device, queue, |encoder| {
-        match set.upload(device, encoder).unwrap().objects {
-            Source::Device { buffer, count, .. } => (buffer.clone(), count),
-            other => panic!("{other:?}"),
-        }
+        let boxes = set.upload(device, encoder).unwrap().objects;
+        (boxes.buffer().expect("a buffer").clone(), boxes.len() as u32)
     });
     assert_eq!(count as usize, set.slots().len());
     if count > 0 {
@@ -135,7 +136,7 @@ fn handles_never_alias_and_stale_ones_are_errors() {
                 stale.push(handle);
             }
             3 if !handles.is_empty() => {
-                let (handle, object) = (any(&handles, &mut rng), random_box(&mut rng).with_owner(7));
+                let (handle, object) = (any(&handles, &mut rng), random_box(&mut rng).with_group(7));
                 set.set(handle, object).unwrap();
                 model.insert(handle, object);
             }
@@ -160,7 +161,7 @@ fn handles_never_alias_and_stale_ones_are_errors() {
             assert_eq!(set.handle_of(handle.index()), Some(*handle));
             assert_eq!(set.slots()[handle.index() as usize], *object);
         }
-        let active = set.slots().iter().filter(|object| object.owner & Aabb::EXCLUDED == 0);
+        let active = set.slots().iter().filter(|object| object.group & Aabb::EXCLUDED == 0);
         assert_eq!(active.count(), model.len());
         for &handle in &stale {
             let error = StaleHandle(handle);
@@ -236,7 +237,7 @@ fn steps_of_a_changing_set_agree_with_brute_force() {
                 hits.sort_unstable();
                 let expected = brute_force::rays_all(set.slots(), &[ray]).remove(0);
                 assert!(hits.into_iter().eq(expected.iter().map(|hit| hit.object)), "{name}");
-                let excluded = set.slots().iter().filter(|object| object.owner & Aabb::EXCLUDED != 0);
+                let excluded = set.slots().iter().filter(|object| object.group & Aabb::EXCLUDED != 0);
                 assert_eq!(result.counters.excluded as usize, excluded.count(), "{name}");
             }
         }

@@ -3,15 +3,15 @@ use crate::common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, OutputOptions, Page, PairOrder, Queries,
-    RayMode, Rays, Scene, Scheme, SortStrategy, Source, StepResult,
+    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, OutputOptions, Page, Queries, QueryInput,
+    RayMode, Rays, ResultOrder, Scene, Scheme, SortStrategy, Source, StepResult,
 };
 
 fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         scheme,
         outputs: OutputOptions {
-            pair_order: PairOrder::Sorted,
+            order: ResultOrder::Sorted,
             ray_mode: RayMode::All,
             ..Default::default()
         },
@@ -54,7 +54,7 @@ fn every_sort_strategy_gives_the_same_bytes() {
         ..Default::default()
     };
     for adapter in adapters() {
-        for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
+        for order in [ResultOrder::Deterministic, ResultOrder::Sorted] {
             let answers = [
                 SortStrategy::Auto,
                 SortStrategy::Portable,
@@ -65,7 +65,7 @@ fn every_sort_strategy_gives_the_same_bytes() {
                 let descriptor = BroadPhaseDescriptor {
                     sort,
                     outputs: OutputOptions {
-                        pair_order,
+                        order,
                         ..Default::default()
                     },
                     ..Default::default()
@@ -96,8 +96,11 @@ fn sorted_answers_are_the_same_bytes_on_every_device_with_every_scheme_and_on_th
             let wide = sweep(&given.rays, 1, &mut rng);
             let scene = Scene {
                 objects: Source::Host(&given.objects),
-                rays: Rays::Swept(Source::Host(&wide)),
-                queries: Queries::Boxes(Source::Host(&asked)),
+                query: QueryInput {
+                    rays: Rays::Swept(Source::Host(&wide)),
+                    queries: Queries::Boxes(Source::Host(&asked)),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let on_cpu = descriptors.map(|descriptor| cpu::step_scene(&descriptor, &scene).unwrap());

@@ -25,7 +25,10 @@ fn record(
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
     let input = Scene {
         objects: Source::Host(objects),
-        rays: Source::Host(rays).into(),
+        query: QueryInput {
+            rays: Source::Host(rays).into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     gpu.step(&mut encoder, input)?;
@@ -515,8 +518,11 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let crowded = Scene {
             objects: Source::Host(&points),
-            queries: Queries::General(Source::Host(&nearest)),
-            query_mode: QueryMode::Nearest(1_024),
+            query: QueryInput {
+                queries: Queries::General(Source::Host(&nearest)),
+                query_mode: QueryMode::Nearest(1_024),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let calm = Scene {

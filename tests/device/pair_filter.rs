@@ -13,7 +13,7 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase,
-    Growth, InputError, NONE, OutputOptions, Page, Pair, PairFilterError, PairOrder, QueryInput, QueryMode, Scene,
+    Growth, InputError, NONE, OutputOptions, Page, Pair, PairFilterError, QueryInput, QueryMode, ResultOrder, Scene,
     SelfQuery, Source, Statics, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
@@ -43,7 +43,7 @@ fn bits(data: &[u32]) -> impl Fn(u32, u32) -> bool + Sync {
 /// A filter whose local names are also names in the passes.
 const WORDS: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
-    var found = pair_layers(a) ^ pair_layers(b) ^ pair_owner(a) ^ pair_owner(b);
+    var found = pair_layers(a) ^ pair_layers(b) ^ pair_group(a) ^ pair_group(b);
     let params = a + b;
     // Past the end of the data.
     let entry = pair_data(pair_data_count()) + pair_data(0xffffffffu);
@@ -57,7 +57,7 @@ fn admits_pair(a: u32, b: u32) -> bool {
 fn words(objects: &[Aabb]) -> impl Fn(u32, u32) -> bool + Sync {
     move |a, b| {
         let [first, second] = [a, b].map(|object| &objects[object as usize]);
-        let mut found = first.layers ^ second.layers ^ first.owner ^ second.owner;
+        let mut found = first.layers ^ second.layers ^ first.group ^ second.group;
         (0..3).for_each(|slot| found ^= found >> (slot + 1));
         found.wrapping_add(a + b) & 3 != 0
     }
@@ -165,8 +165,8 @@ fn wild_scenes_have_the_pairs_of_brute_force_without_excluded_ones() {
                 ..wild.scene(number)
             };
             if asks_partners {
-                plain.queries = SelfQuery::Overlaps { half }.into();
-                plain.query_mode = QueryMode::All;
+                plain.query.queries = SelfQuery::Overlaps { half }.into();
+                plain.query.query_mode = QueryMode::All;
             }
             let all = defined(&descriptor, &plain, &|_, _| true);
             let (objects, _) = HostScene::of(&plain).unwrap().all_objects();
@@ -394,11 +394,11 @@ fn pairs_of_crowds_are_excluded() {
     let crowd: Vec<_> = (0..900).map(|_| around(&mut rng, 0.6)).collect();
     for adapter in daily_adapters() {
         for scheme in SCHEMES {
-            for (pair_order, rounds) in [(PairOrder::Deterministic, None), (PairOrder::Sorted, Some(3))] {
+            for (order, rounds) in [(ResultOrder::Deterministic, None), (ResultOrder::Sorted, Some(3))] {
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
                     outputs: OutputOptions {
-                        pair_order,
+                        order,
                         capacities: Capacities {
                             rounds,
                             ..Default::default()
@@ -436,7 +436,7 @@ fn pairs_of_crowds_are_excluded() {
                         let what = format!("{scheme:?}, {rounds:?} rounds, {statics} static on {}", adapter.name);
                         let result = whole(&adapter, &mut on_gpu, scene);
                         check(&descriptor, &scene, &result, &expected, &what);
-                        if pair_order == PairOrder::Sorted {
+                        if order == ResultOrder::Sorted {
                             assert_eq!(result.pairs, expected, "{what}");
                         }
                     }

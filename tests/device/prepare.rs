@@ -4,7 +4,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
     DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, Output, OutputOptions, Pair,
-    PairEvents, PairOrder, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, SortStrategy,
+    PairEvents, Queries, QueryInput, QueryMode, Ray, RayMode, ResultOrder, Scene, Scheme, SelfQuery, SortStrategy,
     Source, Statics, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -111,23 +111,25 @@ impl Inputs {
                 } else {
                     Statics::default()
                 },
-                rays: if uses.rays && is_strided {
-                    Source::<Ray>::device(&self.strided[2], self.rays.len() as u32)
-                        .at(4)
-                        .into()
-                } else if uses.rays {
-                    Source::Host(&self.rays[..]).into()
-                } else {
-                    Default::default()
+                query: QueryInput {
+                    rays: if uses.rays && is_strided {
+                        Source::<Ray>::device(&self.strided[2], self.rays.len() as u32)
+                            .at(4)
+                            .into()
+                    } else if uses.rays {
+                        Source::Host(&self.rays[..]).into()
+                    } else {
+                        Default::default()
+                    },
+                    ray_count: count(1).filter(|_| uses.rays),
+                    queries: if uses.queries {
+                        Queries::Boxes(Source::Host(boxes))
+                    } else {
+                        Queries::None
+                    },
+                    query_count: count(0).filter(|_| uses.queries),
+                    query_mode: QueryMode::All,
                 },
-                ray_count: count(1).filter(|_| uses.rays),
-                queries: if uses.queries {
-                    Queries::Boxes(Source::Host(boxes))
-                } else {
-                    Queries::None
-                },
-                query_count: count(0).filter(|_| uses.queries),
-                query_mode: QueryMode::All,
                 ..Scene::default()
             };
             gpu.step(&mut encoder, input).expect("a step");
@@ -159,13 +161,16 @@ impl Inputs {
                 let listing = Scene {
                     excluded_pairs: Source::Host(&[Pair { a: 0, b: 1 }]),
                     pair_filter_data: Source::Host(&[7]),
-                    queries: if asks {
-                        SelfQuery::Overlaps { half: false }.into()
-                    } else {
-                        Queries::None
+                    query: QueryInput {
+                        queries: if asks {
+                            SelfQuery::Overlaps { half: false }.into()
+                        } else {
+                            Queries::None
+                        },
+                        query_count: None,
+                        query_mode: if nearest { QueryMode::Nearest(3) } else { QueryMode::All },
+                        ..input.query
                     },
-                    query_count: None,
-                    query_mode: if nearest { QueryMode::Nearest(3) } else { QueryMode::All },
                     ..input
                 };
                 gpu.step(&mut encoder, listing).expect("a step");
@@ -199,12 +204,18 @@ fn a_first_step_makes_no_more_pipelines_than_it_runs() {
             gpu.pipelines_made()
         };
         let closest = Scene {
-            rays: Source::Host(&rays[..]).into(),
+            query: QueryInput {
+                rays: Source::Host(&rays[..]).into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let nearest = Scene {
-            queries: Queries::Boxes(Source::Host(&boxes)),
-            query_mode: QueryMode::Nearest(8),
+            query: QueryInput {
+                queries: Queries::Boxes(Source::Host(&boxes)),
+                query_mode: QueryMode::Nearest(8),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let all = [
@@ -232,10 +243,10 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
                 outputs: OutputOptions {
                     ray_mode,
                     ray_cells: is_all,
-                    pair_order: if is_all {
-                        PairOrder::Sorted
+                    order: if is_all {
+                        ResultOrder::Sorted
                     } else {
-                        PairOrder::Deterministic
+                        ResultOrder::Deterministic
                     },
                     ..Default::default()
                 },
@@ -478,8 +489,11 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             let scene_rays: Vec<_> = rays.collect();
             let scene = Scene {
                 objects: Source::Host(&boxes),
-                rays: scene_rays[..].into(),
-                queries: Queries::Boxes(Source::Host(&boxes[..70])),
+                query: QueryInput {
+                    rays: scene_rays[..].into(),
+                    queries: Queries::Boxes(Source::Host(&boxes[..70])),
+                    ..QueryInput::default()
+                },
                 ..Scene::default()
             };
             gpu.step(&mut encoder, scene).expect("a step");

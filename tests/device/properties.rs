@@ -14,7 +14,7 @@ use crate::agreement::{Expected, check, hit_bits};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, OutputOptions, Pair, Queries, Query,
-    QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery, Source, Statics, StepResult, SweptRay, cpu,
+    QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery, Source, Statics, StepResult, SweptRay, cpu,
 };
 use pollster::block_on;
 use proptest::collection::vec;
@@ -159,9 +159,9 @@ impl ObjectSeed {
         let Oddity { kind, axis, word } = self.oddity;
         match kind {
             1 => object = object.with_layers(word as u16 & 15, (word >> 16) as u16 & 15),
-            2 => object.owner = Aabb::STATIC | word & 3,
-            3 | 4 => object.owner = word & 3,
-            5 => object.owner |= Aabb::EXCLUDED,
+            2 => object.group = Aabb::STATIC | word & 3,
+            3 | 4 => object.group = word & 3,
+            5 => object.group |= Aabb::EXCLUDED,
             _ if !is_odd => {}
             6 => object.min[axis] = f32::NAN,
             7 => object.max[axis] = f32::INFINITY,
@@ -395,17 +395,20 @@ impl Given {
                 worlds: Source::Host(static_worlds),
                 generation: GENERATION.fetch_add(1, Ordering::Relaxed),
             },
-            rays: if self.is_wide[0] {
-                Rays::Swept(Source::Host(&self.swept))
-            } else {
-                Rays::Plain(Source::Host(&self.plain))
+            query: QueryInput {
+                rays: if self.is_wide[0] {
+                    Rays::Swept(Source::Host(&self.swept))
+                } else {
+                    Rays::Plain(Source::Host(&self.plain))
+                },
+                queries: match self.asking {
+                    Some(asking) => asking,
+                    None if self.is_wide[1] => Queries::General(Source::Host(&self.rounded)),
+                    None => Queries::Boxes(Source::Host(&self.boxes)),
+                },
+                query_mode: self.mode,
+                ..QueryInput::default()
             },
-            queries: match self.asking {
-                Some(asking) => asking,
-                None if self.is_wide[1] => Queries::General(Source::Host(&self.rounded)),
-                None => Queries::Boxes(Source::Host(&self.boxes)),
-            },
-            query_mode: self.mode,
             ..Scene::default()
         }
     }
@@ -639,7 +642,7 @@ fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, given: &Given, result: &Ste
         let swept = if given.is_wide[0] { *swept } else { swept.ray.into() };
         for (index, object) in (0u32..).zip(&given.objects) {
             let hit = hits.iter().find(|hit| hit.object == index);
-            if object.owner & Aabb::EXCLUDED != 0 {
+            if object.group & Aabb::EXCLUDED != 0 {
                 assert!(hit.is_none());
                 continue;
             }

@@ -65,7 +65,10 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
     }
     let wanted = 4;
     let nearest = Scene {
-        query_mode: QueryMode::Nearest(wanted),
+        query: QueryInput {
+            query_mode: QueryMode::Nearest(wanted),
+            ..scene.query
+        },
         ..*scene
     };
     let rows = block_on(gpu.step_scene(&nearest)).unwrap().query_nearest;
@@ -122,7 +125,10 @@ fn random_queries_agree_with_the_reference_and_brute_force() {
                     let scene = Scene {
                         objects: Source::Host(&given.objects),
                         worlds: Source::Host(&ids),
-                        queries,
+                        query: QueryInput {
+                            queries,
+                            ..QueryInput::default()
+                        },
                         ..Default::default()
                     };
                     check(&adapter, &descriptor, &scene, &given.name);
@@ -162,11 +168,14 @@ fn neighbors_agree_with_the_reference_and_brute_force() {
                     };
                     let scene = Scene {
                         objects: Source::Host(&points),
-                        queries: SelfQuery::Within {
-                            radius,
-                            half: case % 3 == 0,
-                        }
-                        .into(),
+                        query: QueryInput {
+                            queries: SelfQuery::Within {
+                                radius,
+                                half: case % 3 == 0,
+                            }
+                            .into(),
+                            ..QueryInput::default()
+                        },
                         ..Default::default()
                     };
                     check(&adapter, &descriptor, &scene, "points");
@@ -183,12 +192,12 @@ fn partners_are_the_pairs_of_each_object() {
         let mut objects = lattice(600, &mut rng);
         for object in &mut objects {
             match rng.below(12) {
-                0 => object.owner = Aabb::EXCLUDED,
+                0 => object.group = Aabb::EXCLUDED,
                 1 => object.min[1] = f32::NEG_INFINITY,
                 2 => object.max = [40.0; 3],
                 3 => object.min[0] = f32::NAN,
                 4 => *object = object.with_layers(1 << rng.below(3), rng.bits() as u16),
-                5 => object.owner = 1 + rng.below(3) as u32,
+                5 => object.group = 1 + rng.below(3) as u32,
                 _ => {}
             }
         }
@@ -201,7 +210,10 @@ fn partners_are_the_pairs_of_each_object() {
                 };
                 let scene = Scene {
                     objects: Source::Host(&objects),
-                    queries: SelfQuery::Overlaps { half }.into(),
+                    query: QueryInput {
+                        queries: SelfQuery::Overlaps { half }.into(),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let what = format!("{descriptor:?} half {half} on {}", adapter.name);
@@ -223,7 +235,7 @@ fn partners_are_the_pairs_of_each_object() {
     }
 }
 
-/// Layers, owners and static flags of both sets apply. An excluded query finds nothing.
+/// Layers, groups and static flags of both sets apply. An excluded query finds nothing.
 #[test]
 fn one_set_against_another() {
     for adapter in adapters() {
@@ -231,9 +243,9 @@ fn one_set_against_another() {
         let (mut a, mut b) = (lattice(700, &mut rng), lattice(300, &mut rng));
         for object in a.iter_mut().chain(&mut b) {
             match rng.below(8) {
-                0 => object.owner = Aabb::STATIC,
-                1 => object.owner = 1 + rng.below(2) as u32,
-                2 => object.owner = Aabb::EXCLUDED,
+                0 => object.group = Aabb::STATIC,
+                1 => object.group = 1 + rng.below(2) as u32,
+                2 => object.group = Aabb::EXCLUDED,
                 3 => *object = object.with_layers(1 << rng.below(3), rng.bits() as u16),
                 _ => {}
             }
@@ -247,11 +259,14 @@ fn one_set_against_another() {
                 };
                 let scene = Scene {
                     objects: Source::Host(&a),
-                    queries: Queries::Boxes(Source::Host(&b)),
+                    query: QueryInput {
+                        queries: Queries::Boxes(Source::Host(&b)),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let together: Vec<_> = a.iter().chain(&b).copied().collect();
-                let plain = |object: &Aabb| Aabb::new(object.min, object.max).with_owner(object.owner & Aabb::EXCLUDED);
+                let plain = |object: &Aabb| Aabb::new(object.min, object.max).with_group(object.group & Aabb::EXCLUDED);
                 let compared: Vec<_> = if filters {
                     together
                 } else {
@@ -300,8 +315,11 @@ fn a_table_answers_again() {
             let mut gpu = broad_phase(&adapter, &descriptor);
             let first = Scene {
                 objects: Source::Host(&objects),
-                rays: (&ray[..]).into(),
-                queries: Queries::Boxes(Source::Host(&everything)),
+                query: QueryInput {
+                    rays: (&ray[..]).into(),
+                    queries: Queries::Boxes(Source::Host(&everything)),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let before = step(&adapter, &mut gpu, &first);
@@ -309,7 +327,10 @@ fn a_table_answers_again() {
             let few = query(&adapter, &mut gpu, boxes(&objects[..30]));
             let expected = Scene {
                 objects: Source::Host(&objects),
-                queries: Queries::Boxes(Source::Host(&objects[..30])),
+                query: QueryInput {
+                    queries: Queries::Boxes(Source::Host(&objects[..30])),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let expected = exact(&brute_force::scene_queries(&descriptor, &expected).unwrap());
@@ -405,7 +426,10 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
             let objects = uniform(800, &mut Rng(66));
             let scene = Scene {
                 objects: Source::Host(&objects),
-                queries: Queries::Boxes(Source::Host(&objects)),
+                query: QueryInput {
+                    queries: Queries::Boxes(Source::Host(&objects)),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let whole = lists(&cpu::step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap());
@@ -556,7 +580,10 @@ fn several_steps_and_queries_of_one_encoder_each_see_their_own_input() {
         let result = block_on(gpu.read_back()).unwrap();
         let scene = Scene {
             objects: Source::Host(&second),
-            queries: Queries::Boxes(Source::Host(&second[..50])),
+            query: QueryInput {
+                queries: Queries::Boxes(Source::Host(&second[..50])),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         let expected = brute_force::scene_queries(&BroadPhaseDescriptor::default(), &scene).unwrap();
@@ -585,7 +612,10 @@ fn neighbors_across_the_border_are_exact_on_every_device() {
                 };
                 let scene = Scene {
                     objects: Source::Host(&points),
-                    queries: SelfQuery::Within { radius, half: false }.into(),
+                    query: QueryInput {
+                        queries: SelfQuery::Within { radius, half: false }.into(),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 check(&adapter, &descriptor, &scene, "border");

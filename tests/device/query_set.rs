@@ -2,7 +2,7 @@ use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, 
 use crate::common::{Rng, adapters, daily_adapters, sweep, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Dimensions, GpuBroadPhase, Output, OutputOptions, Page,
-    PairOrder, Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Source,
+    Queries, Query, QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, ResultOrder, Scene, Source,
     Statics, Status, StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -60,8 +60,11 @@ impl Frame {
                 worlds: Source::Host(&self.worlds[1]),
                 generation: self.generation,
             },
-            rays: Source::Host(&self.rays[..]).into(),
-            queries: Queries::Boxes(Source::Host(&self.boxes[..20])),
+            query: QueryInput {
+                rays: Source::Host(&self.rays[..]).into(),
+                queries: Queries::Boxes(Source::Host(&self.boxes[..20])),
+                ..QueryInput::default()
+            },
             ..Default::default()
         }
     }
@@ -75,8 +78,11 @@ impl Frame {
                 worlds: Source::Host(&self.worlds[1]),
                 generation: self.generation,
             },
-            rays,
-            queries,
+            query: QueryInput {
+                rays,
+                queries,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         }
     }
@@ -126,7 +132,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                 };
                 let of_sensors = OutputOptions {
                     ray_mode: RayMode::Any,
-                    pair_order: PairOrder::Sorted,
+                    order: ResultOrder::Sorted,
                     ..descriptor.outputs
                 };
                 let mut picking = gpu.query_set("picking", &of_picking).expect("options");

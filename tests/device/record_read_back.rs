@@ -45,7 +45,10 @@ impl Frame {
 
     fn input(&self) -> Scene<'_> {
         Scene {
-            queries: Queries::Boxes(Source::Host(&self.queries)),
+            query: QueryInput {
+                queries: Queries::Boxes(Source::Host(&self.queries)),
+                ..host(&self.boxes, &self.rays).query
+            },
             ..host(&self.boxes, &self.rays)
         }
     }
@@ -53,8 +56,11 @@ impl Frame {
     fn check(&self, descriptor: &BroadPhaseDescriptor<'_>, found: &StepResult, what: &str) {
         let expected = Scene {
             objects: Source::Host(&self.boxes),
-            rays: self.rays[..].into(),
-            queries: Queries::Boxes(Source::Host(&self.queries)),
+            query: QueryInput {
+                rays: self.rays[..].into(),
+                queries: Queries::Boxes(Source::Host(&self.queries)),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         assert!(found.counters.is_complete(), "{what}: {}", found.counters.status);
@@ -350,7 +356,10 @@ fn handles_cross_threads(handle: Readback<StepResult>) -> impl Send + Sync + Unp
 fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
     Scene {
         objects: Source::Host(objects),
-        rays: Source::Host(rays).into(),
+        query: QueryInput {
+            rays: Source::Host(rays).into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     }
 }

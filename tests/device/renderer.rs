@@ -107,7 +107,10 @@ impl Frame {
         let cast = Scene {
             objects: Source::Host(&self.boxes),
             excluded_pairs: Source::Host(&self.excluded),
-            rays: self.rays[..].into(),
+            query: QueryInput {
+                rays: self.rays[..].into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         for (found, descriptor) in [&step, &picking, &sensors].into_iter().zip(descriptors) {
@@ -121,7 +124,16 @@ impl Frame {
         }
         let defined = reference::cull(&descriptors[0], &cast, &self.views).expect("views");
         assert_eq!(seen, defined, "{what}");
-        let of = |queries| brute_force::scene_queries(&descriptors[0], &Scene { queries, ..cast }).unwrap();
+        let of = |queries| {
+            brute_force::scene_queries(
+                &descriptors[0],
+                &Scene {
+                    query: QueryInput { queries, ..cast.query },
+                    ..cast
+                },
+            )
+            .unwrap()
+        };
         check_lists(&picking, &of(Queries::Boxes(Source::Host(&self.probes))), &what);
         check_lists(&sensors, &of(Queries::General(Source::Host(&self.spheres))), &what);
         let pairs = brute_force::scene_pairs(&descriptors[0], &cast).unwrap();
@@ -227,8 +239,11 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             let cast = Source::Host(&rays[..]).into();
             let input = Scene {
                 objects: Source::Host(&world.boxes),
-                rays: cast,
                 excluded_pairs: Source::Host(&excluded),
+                query: QueryInput {
+                    rays: cast,
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let step = gpu.step(&mut encoder, input).expect("a step");

@@ -4,8 +4,8 @@ use crate::common::{Rng, adapters, random_scene, rods, uniform};
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, OutputOptions, Pair, Queries, RayMode, Rays, Scene, Scheme,
-    SelfQuery, Source, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, OutputOptions, Pair, Queries, QueryInput, RayMode, Rays,
+    Scene, Scheme, SelfQuery, Source, StepResult,
 };
 use pollster::block_on;
 
@@ -142,7 +142,10 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
     let (objects, rays) = rods(2_000, 60, &mut Rng(11));
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: Rays::Plain(Source::Host(&rays)),
+        query: QueryInput {
+            rays: Rays::Plain(Source::Host(&rays)),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     for adapter in adapters() {
@@ -181,7 +184,10 @@ fn neighbors_in_many_periodic_worlds_look_at_their_own() {
     let scene = Scene {
         objects: Source::Host(&objects),
         worlds: Source::Host(&worlds),
-        queries: Queries::Objects(SelfQuery::within(0.45)),
+        query: QueryInput {
+            queries: Queries::Objects(SelfQuery::within(0.45)),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     for adapter in adapters() {

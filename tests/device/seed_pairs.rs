@@ -48,9 +48,9 @@ fn spatial_hash_exclusion() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
     let mut objects = [square([0.0, 0.0], [4.0, 4.0]), square([2.0, 2.0], [6.0, 6.0])];
     assert_eq!(pairs(&descriptor, &objects), [Pair { a: 0, b: 1 }]);
-    objects[1].owner |= Aabb::EXCLUDED;
+    objects[1].group |= Aabb::EXCLUDED;
     assert_eq!(pairs(&descriptor, &objects), []);
-    objects[1].owner &= !Aabb::EXCLUDED;
+    objects[1].group &= !Aabb::EXCLUDED;
     assert_eq!(pairs(&descriptor, &objects), [Pair { a: 0, b: 1 }]);
 }
 
@@ -126,11 +126,11 @@ fn hierarchical_grid_of_sizes_from_one_to_a_million() {
     objects
         .iter_mut()
         .step_by(3)
-        .for_each(|object| object.owner |= Aabb::EXCLUDED);
+        .for_each(|object| object.group |= Aabb::EXCLUDED);
     let fewer = pairs(&descriptor, &objects);
     assert_eq!(fewer, brute_force::pairs(&objects));
     assert!(!fewer.is_empty() && fewer.len() < all.len());
-    objects.iter_mut().for_each(|object| object.owner &= !Aabb::EXCLUDED);
+    objects.iter_mut().for_each(|object| object.group &= !Aabb::EXCLUDED);
     assert_eq!(pairs(&descriptor, &objects), all);
 }
 

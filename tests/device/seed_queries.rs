@@ -21,7 +21,10 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: &[Query]) -> Vec<Vec<u32>> {
     let scene = Scene {
         objects: Source::Host(objects),
-        queries: Queries::General(Source::Host(queries)),
+        query: QueryInput {
+            queries: Queries::General(Source::Host(queries)),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     let expected = lists(&cpu::step_scene(descriptor, &scene).unwrap());
@@ -74,7 +77,10 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
 
     let scene = Scene {
         objects: Source::Host(&units),
-        queries: Queries::General(Source::Host(&points[1..2])),
+        query: QueryInput {
+            queries: Queries::General(Source::Host(&points[1..2])),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     let counters = cpu::step_scene(&descriptor, &scene).unwrap().counters;

@@ -7,8 +7,8 @@ use std::io;
 
 use crate::common::Rng;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, OutputOptions, Pair, Queries, Query, QueryMode, Ray, Rays, Scene, Scheme, SelfQuery,
-    Snapshot, SnapshotError, Source, Statics, SweptRay, cpu,
+    Aabb, BroadPhaseDescriptor, OutputOptions, Pair, Queries, Query, QueryInput, QueryMode, Ray, Rays, Scene, Scheme,
+    SelfQuery, Snapshot, SnapshotError, Source, Statics, SweptRay, cpu,
 };
 
 const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
@@ -113,11 +113,14 @@ impl Rows {
                 worlds: Source::Host(&self.worlds[..self.worlds.len() / 2]),
                 generation: u64::MAX - 7,
             },
-            rays,
-            queries,
-            query_mode: [QueryMode::All, QueryMode::Nearest(300)][place % 2],
             excluded_pairs: Source::Host(&EXCLUDED[..place % 3]),
             pair_filter_data: Source::Host(&DATA[..place]),
+            query: QueryInput {
+                rays,
+                queries,
+                query_mode: [QueryMode::All, QueryMode::Nearest(300)][place % 2],
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let scenes = rays.map(|rays| queries.into_iter().enumerate().map(move |queries| with(rays, queries)));
@@ -142,21 +145,21 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
         of_host(scene.pair_filter_data),
     ]
     .concat();
-    bytes.extend_from_slice(match scene.rays {
+    bytes.extend_from_slice(match scene.query.rays {
         Rays::Plain(rays) => of_host(rays),
         Rays::Swept(rays) => of_host(rays),
         _ => unreachable!(),
     });
-    bytes.extend_from_slice(match scene.queries {
+    bytes.extend_from_slice(match scene.query.queries {
         Queries::Boxes(boxes) => of_host(boxes),
         Queries::General(queries) => of_host(queries),
         Queries::Objects(SelfQuery::Within { ref radius, .. }) => bytemuck::bytes_of(radius),
         _ => &[],
     });
     let kinds = (
-        scene.query_mode,
-        matches!(scene.rays, Rays::Plain(_)),
-        match scene.queries {
+        scene.query.query_mode,
+        matches!(scene.query.rays, Rays::Plain(_)),
+        match scene.query.queries {
             Queries::None => 0,
             Queries::Boxes(_) => 1,
             Queries::General(_) => 2,
@@ -208,7 +211,7 @@ fn small_scene() -> (BroadPhaseDescriptor<'static>, [Aabb; 3], [Ray; 1]) {
     let objects = [
         Aabb::new([0.0; 3], [1.0; 3]),
         Aabb::new([-0.0, 1.0, f32::NEG_INFINITY], [f32::INFINITY; 3]),
-        Aabb::new([f32::NAN; 3], [1.0; 3]).with_owner(Aabb::EXCLUDED),
+        Aabb::new([f32::NAN; 3], [1.0; 3]).with_group(Aabb::EXCLUDED),
     ];
     (
         descriptor,
@@ -245,7 +248,10 @@ fn a_snapshot_gives_the_answer_of_its_scene() {
     let (descriptor, objects, rays) = small_scene();
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: rays[..].into(),
+        query: QueryInput {
+            rays: rays[..].into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let snapshot = read(&written(&descriptor, &scene)).unwrap();
@@ -267,7 +273,10 @@ fn a_file_of_this_format_is_still_read() {
     let (descriptor, objects, rays) = small_scene();
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: rays[..].into(),
+        query: QueryInput {
+            rays: rays[..].into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let now: String = written(&descriptor, &scene)
@@ -319,7 +328,10 @@ fn no_cut_and_no_flipped_bit_goes_unnoticed() {
     let (descriptor, objects, rays) = small_scene();
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: rays[..].into(),
+        query: QueryInput {
+            rays: rays[..].into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let bytes = written(&descriptor, &scene);

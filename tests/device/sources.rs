@@ -94,13 +94,13 @@ impl Boxes {
                 }
                 _ => (given.min, given.max, Aabb::new(given.min, given.max)),
             };
-            let (layers, owner) = match words {
-                BoxWords::Filters => (given.layers, given.owner),
+            let (layers, group) = match words {
+                BoxWords::Filters => (given.layers, given.group),
                 _ => (Aabb::ALL_LAYERS, 0),
             };
             plain.push(Aabb {
                 layers,
-                owner,
+                group,
                 ..bounds
             });
             let mut row: Vec<u32> = first.map(f32::to_bits).into();
@@ -111,7 +111,7 @@ impl Boxes {
             });
             row.extend(second.map(f32::to_bits));
             row.extend(match words {
-                BoxWords::Filters => Some(owner),
+                BoxWords::Filters => Some(group),
                 BoxWords::Padding => Some(rng.bits() as u32),
                 _ => None,
             });
@@ -142,7 +142,7 @@ fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         Aabb::new([f32::NAN, 0.0, 0.0], [1.0; 3]),
         Aabb::new([1.0; 3], [0.0; 3]),
         Aabb::new([0.0, 0.0, f32::NAN], [4.0; 3]),
-        Aabb::new([0.0; 3], [4.0; 3]).with_owner(Aabb::EXCLUDED),
+        Aabb::new([0.0; 3], [4.0; 3]).with_group(Aabb::EXCLUDED),
         Aabb::new([0.5; 3], [40.0; 3]),
         Aabb::point([3.0; 3]),
     ];
@@ -153,7 +153,7 @@ fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         if rng.below(4) == 0 {
             *object = object.with_layers(1 << rng.below(3), 0b110 | rng.below(2) as u16);
         }
-        object.owner |= [0, 0, 0, 1, 2, Aabb::STATIC][rng.below(6)];
+        object.group |= [0, 0, 0, 1, 2, Aabb::STATIC][rng.below(6)];
     }
     boxes
 }
@@ -252,19 +252,21 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
             worlds: Source::Host(&static_worlds),
             generation: 1,
         },
-        rays: if is_swept {
-            Rays::Swept(Source::Host(&swept))
-        } else {
-            Rays::Plain(Source::Host(&rays))
+        query: QueryInput {
+            rays: if is_swept {
+                Rays::Swept(Source::Host(&swept))
+            } else {
+                Rays::Plain(Source::Host(&rays))
+            },
+            ray_count,
+            queries: if has_spheres {
+                Queries::General(Source::Host(&spheres))
+            } else {
+                Queries::Boxes(Source::Host(&asked.plain))
+            },
+            query_count,
+            query_mode: [QueryMode::All, QueryMode::Nearest(3)][rng.below(2)],
         },
-        ray_count,
-        queries: if has_spheres {
-            Queries::General(Source::Host(&spheres))
-        } else {
-            Queries::Boxes(Source::Host(&asked.plain))
-        },
-        query_count,
-        query_mode: [QueryMode::All, QueryMode::Nearest(3)][rng.below(2)],
         ..Scene::default()
     };
     let strided = Scene {
@@ -275,15 +277,18 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
             worlds: strided_static_worlds.source(),
             generation: 2,
         },
-        rays: if is_swept {
-            Rays::Swept(strided_swept.source())
-        } else {
-            Rays::Plain(strided_rays.source())
-        },
-        queries: if has_spheres {
-            Queries::General(strided_spheres.source())
-        } else {
-            Queries::Boxes(asked.source())
+        query: QueryInput {
+            rays: if is_swept {
+                Rays::Swept(strided_swept.source())
+            } else {
+                Rays::Plain(strided_rays.source())
+            },
+            queries: if has_spheres {
+                Queries::General(strided_spheres.source())
+            } else {
+                Queries::Boxes(asked.source())
+            },
+            ..plain.query
         },
         ..plain
     };
@@ -294,11 +299,14 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     check_same(&whole(adapter, &mut on_gpu, strided), &expected, &what);
     let mut encoder = encoder(adapter);
     let Scene {
-        rays,
-        ray_count,
-        queries,
-        query_count,
-        query_mode,
+        query:
+            QueryInput {
+                rays,
+                ray_count,
+                queries,
+                query_count,
+                query_mode,
+            },
         ..
     } = strided;
     let later = QueryInput {
@@ -371,8 +379,11 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
                 let input = Scene {
                     objects: Source::device(&pool, 100).at(at).stride(stride[0]),
                     worlds: Source::device(&pool, 100).at(at).stride(stride[1]),
-                    rays: Rays::Swept(Source::device(&pool, 100).at(at).stride(stride[2])),
-                    queries: Queries::General(Source::device(&pool, 100).at(at).stride(stride[3])),
+                    query: QueryInput {
+                        rays: Rays::Swept(Source::device(&pool, 100).at(at).stride(stride[2])),
+                        queries: Queries::General(Source::device(&pool, 100).at(at).stride(stride[3])),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 [&mut one_world, &mut two_worlds].map(|on_gpu| dispatches(&adapter, on_gpu, input))
@@ -503,19 +514,31 @@ const SOURCES: [(&str, u32, Input); 9] = [
         ..Default::default()
     }),
     ("rays", 32, |place| Scene {
-        rays: Rays::Plain(place.source()),
+        query: QueryInput {
+            rays: Rays::Plain(place.source()),
+            ..QueryInput::default()
+        },
         ..Default::default()
     }),
     ("rays", 64, |place| Scene {
-        rays: Rays::Swept(place.source()),
+        query: QueryInput {
+            rays: Rays::Swept(place.source()),
+            ..QueryInput::default()
+        },
         ..Default::default()
     }),
     ("queries", 32, |place| Scene {
-        queries: Queries::Boxes(place.source().layout(BoxLayout::MinMax, BoxWords::Padding)),
+        query: QueryInput {
+            queries: Queries::Boxes(place.source().layout(BoxLayout::MinMax, BoxWords::Padding)),
+            ..QueryInput::default()
+        },
         ..Default::default()
     }),
     ("queries", 48, |place| Scene {
-        queries: Queries::General(place.source()),
+        query: QueryInput {
+            queries: Queries::General(place.source()),
+            ..QueryInput::default()
+        },
         ..Default::default()
     }),
 ];

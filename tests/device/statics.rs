@@ -11,8 +11,9 @@ use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, InputError, ObjectSet,
-    OutputOptions, Page, Pair, PairOrder, Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays, ReadBackError,
-    Scene, Scheme, SelfQuery, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu, wgpu,
+    OutputOptions, Page, Pair, Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays, ReadBackError,
+    ResultOrder, Scene, Scheme, SelfQuery, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu,
+    wgpu,
 };
 use pollster::block_on;
 
@@ -23,7 +24,7 @@ fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         Aabb::new([2.0, 2.0, f32::NEG_INFINITY], [3.0, 3.0, f32::INFINITY]),
         Aabb::new([f32::NAN, 0.0, 0.0], [1.0; 3]),
         Aabb::new([1.0; 3], [0.0; 3]),
-        Aabb::new([0.0; 3], [4.0; 3]).with_owner(Aabb::EXCLUDED),
+        Aabb::new([0.0; 3], [4.0; 3]).with_group(Aabb::EXCLUDED),
         Aabb::new([0.5; 3], [40.0; 3]),
         Aabb::point([3.0; 3]),
     ];
@@ -34,8 +35,8 @@ fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
         if rng.below(4) == 0 {
             *object = object.with_layers(1 << rng.below(3), 0b110 | rng.below(2) as u16);
         }
-        let owner = [0, 0, 0, 1, 2, Aabb::STATIC][rng.below(6)];
-        object.owner |= owner;
+        let group = [0, 0, 0, 1, 2, Aabb::STATIC][rng.below(6)];
+        object.group |= group;
     }
     boxes
 }
@@ -92,9 +93,12 @@ impl Case {
                 worlds: Source::Host(&self.static_worlds),
                 generation: self.generation,
             },
-            rays: Rays::Swept(Source::Host(&self.rays)),
-            queries: Queries::General(Source::Host(&self.queries)),
-            query_mode: QueryMode::All,
+            query: QueryInput {
+                rays: Rays::Swept(Source::Host(&self.rays)),
+                queries: Queries::General(Source::Host(&self.queries)),
+                query_mode: QueryMode::All,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         }
     }
@@ -122,7 +126,7 @@ fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result
     let hits = brute_force::scene_rays(descriptor, scene).unwrap();
     check_hits(result, descriptor.outputs.ray_mode, &hits, what);
     let found = brute_force::scene_queries(descriptor, scene).unwrap();
-    if scene.query_mode == QueryMode::All && !found.is_empty() {
+    if scene.query.query_mode == QueryMode::All && !found.is_empty() {
         check_lists(result, &found, what);
     }
 }
@@ -161,7 +165,7 @@ fn descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
                 scheme,
                 outputs: OutputOptions {
                     ray_mode: RayMode::All,
-                    pair_order: [PairOrder::Deterministic, PairOrder::Sorted][index % 2],
+                    order: [ResultOrder::Deterministic, ResultOrder::Sorted][index % 2],
                     ..default.outputs
                 },
                 dimensions: Dimensions::Two,
@@ -196,7 +200,7 @@ fn the_answer_is_that_of_one_list() {
                 let mut scene = case.scene();
                 let what = format!("{sizes:?} on {}, {descriptor:?}", adapter.name);
                 for (mode, queries) in [
-                    (QueryMode::All, scene.queries),
+                    (QueryMode::All, scene.query.queries),
                     (
                         QueryMode::All,
                         Queries::Objects(SelfQuery::Within {
@@ -213,7 +217,7 @@ fn the_answer_is_that_of_one_list() {
                     ),
                     (QueryMode::All, SelfQuery::Overlaps { half: false }.into()),
                     (QueryMode::All, SelfQuery::Overlaps { half: true }.into()),
-                    (QueryMode::Nearest(3), scene.queries),
+                    (QueryMode::Nearest(3), scene.query.queries),
                     (
                         QueryMode::Nearest(4),
                         Queries::Objects(SelfQuery::Within {
@@ -222,7 +226,7 @@ fn the_answer_is_that_of_one_list() {
                         }),
                     ),
                 ] {
-                    (scene.query_mode, scene.queries) = (mode, queries);
+                    (scene.query.query_mode, scene.query.queries) = (mode, queries);
                     let what = format!("{what}, {mode:?} of {:?}", std::mem::discriminant(&queries));
                     let found = whole(&adapter, &mut on_gpu, scene);
                     check(descriptor, &scene, &found, &what);
@@ -311,7 +315,8 @@ fn static_objects_are_read_when_their_generation_or_count_changes() {
             let mut expect = |given: &Case, expected: &Case, what: &str| {
                 let mut expected_scene = expected.scene();
                 expected_scene.objects = Source::Host(&given.moving);
-                (expected_scene.rays, expected_scene.queries) = (given.scene().rays, given.scene().queries);
+                (expected_scene.query.rays, expected_scene.query.queries) =
+                    (given.scene().query.rays, given.scene().query.queries);
                 let found = whole(&adapter, &mut on_gpu, given.scene());
                 check(&descriptor, &expected_scene, &found, what);
             };
@@ -427,25 +432,31 @@ fn the_table_of_both_parts_is_asked_again() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let case = Case::new(8, [260, 60], 1);
             let scene = Scene {
-                rays: Rays::default(),
-                queries: Queries::None,
+                query: QueryInput {
+                    rays: Rays::default(),
+                    queries: Queries::None,
+                    ..case.scene().query
+                },
                 ..case.scene()
             };
             whole(&adapter, &mut on_gpu, scene);
             for queries in [
-                case.scene().queries,
+                case.scene().query.queries,
                 Queries::Objects(SelfQuery::Within {
                     radius: 1.1,
                     half: false,
                 }),
             ] {
                 let scene = Scene {
-                    rays: case.scene().rays,
-                    queries,
+                    query: QueryInput {
+                        rays: case.scene().query.rays,
+                        queries,
+                        ..scene.query
+                    },
                     ..scene
                 };
                 let input = QueryInput {
-                    rays: scene.rays,
+                    rays: scene.query.rays,
                     queries,
                     query_mode: QueryMode::All,
                     ..QueryInput::default()
@@ -715,7 +726,7 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
                 ..Default::default()
             };
             let mut scene = case.scene();
-            (scene.rays, scene.queries) = (Rays::default(), Queries::None);
+            (scene.query.rays, scene.query.queries) = (Rays::default(), Queries::None);
             let found = whole(&adapter, &mut broad_phase(&adapter, &unfiltered), scene);
             check(&unfiltered, &scene, &found, &what);
             let periodic = BroadPhaseDescriptor {
@@ -724,7 +735,7 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
                 periods: [4.0, 0.0, 5.5],
                 ..Default::default()
             };
-            scene.queries = Queries::Objects(SelfQuery::Within {
+            scene.query.queries = Queries::Objects(SelfQuery::Within {
                 radius: 1.3171,
                 half: false,
             });
@@ -744,7 +755,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
     let mut rng = Rng(12);
     let all = crate::common::uniform(count, &mut rng);
     let (statics, moving) = all.split_at(count / 20 * 19);
-    let marked: Vec<_> = statics.iter().map(|object| object.with_owner(Aabb::STATIC)).collect();
+    let marked: Vec<_> = statics.iter().map(|object| object.with_group(Aabb::STATIC)).collect();
     let listed = [&marked[..], moving].concat();
     for adapter in daily_adapters() {
         let descriptor = BroadPhaseDescriptor {

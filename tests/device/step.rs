@@ -6,7 +6,7 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase,
-    Growth, InputError, OutputOptions, Page, Pair, PairOrder, QueryInput, Ray, RayHit, RayMode, Rays, ReadBackError,
+    Growth, InputError, OutputOptions, Page, Pair, QueryInput, Ray, RayHit, RayMode, Rays, ReadBackError, ResultOrder,
     Scene, Scheme, Source, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
@@ -22,7 +22,10 @@ fn submit<'i>(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, inputs: im
 fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
     Scene {
         objects: Source::Host(objects),
-        rays: Source::Host(rays).into(),
+        query: QueryInput {
+            rays: Source::Host(rays).into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     }
 }
@@ -111,12 +114,15 @@ fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
                     let given = Scene {
                         objects: Source::Host(&scene.objects),
                         worlds: Source::Host(&in_worlds),
-                        rays,
+                        query: QueryInput {
+                            rays,
+                            ..QueryInput::default()
+                        },
                         ..Default::default()
                     };
                     let mut input = given;
                     if matches!(rays, Rays::Swept(Source::Host(_))) {
-                        input.rays = Rays::Swept(Source::device(&buffer, wide.len() as u32));
+                        input.query.rays = Rays::Swept(Source::device(&buffer, wide.len() as u32));
                     }
                     let expected = brute_force::scene_rays(&descriptors[0], &given).unwrap();
                     for (descriptor, on_gpu) in descriptors.iter().zip(&mut on_gpu) {
@@ -293,16 +299,16 @@ fn passes_that_every_step_needs_are_dispatched() {
             Scheme::Uniform { cell_size: 1.0 },
             Scheme::Adaptive { min_scale: 1.0 },
         ] {
-            for (pairs, pair_order, world_count) in [
-                (true, PairOrder::Deterministic, 1),
-                (true, PairOrder::Sorted, 2),
-                (false, PairOrder::Sorted, 1),
+            for (pairs, order, world_count) in [
+                (true, ResultOrder::Deterministic, 1),
+                (true, ResultOrder::Sorted, 2),
+                (false, ResultOrder::Sorted, 1),
             ] {
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
                     pairs,
                     outputs: OutputOptions {
-                        pair_order,
+                        order,
                         ..Default::default()
                     },
                     worlds: world_count,
@@ -364,7 +370,7 @@ fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
 #[test]
 fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
     for adapter in adapters() {
-        for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
+        for order in [ResultOrder::Deterministic, ResultOrder::Sorted] {
             let mut rng = Rng(12);
             let mut objects = uniform(3000, &mut rng);
             for object in &mut objects[..1200] {
@@ -374,7 +380,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
             let descriptor = BroadPhaseDescriptor {
                 outputs: OutputOptions {
                     timestamps: true,
-                    pair_order,
+                    order,
                     ..Default::default()
                 },
                 ..Default::default()
@@ -396,7 +402,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
             whole(&adapter, &mut used, &objects, &[]);
             assert!(first.pairs.len() > 13 * objects.len(), "{} pairs", first.pairs.len());
             let second = whole(&adapter, &mut used, &objects, &[]);
-            assert!(first.pairs == second.pairs, "{pair_order:?} on {}", adapter.name);
+            assert!(first.pairs == second.pairs, "{order:?} on {}", adapter.name);
             let replays = second.timings.iter().any(|time| time.stage == "pair_replay");
             assert!(replays || second.timings.is_empty(), "{:?}", second.timings);
             assert!(second.timings.windows(2).all(|two| two[0].begin <= two[1].begin));
@@ -404,7 +410,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
             let sparse = uniform(3000, &mut rng);
             whole(&adapter, &mut used, &sparse, &[]);
             let third = whole(&adapter, &mut used, &objects, &[]);
-            assert!(first.pairs == third.pairs, "{pair_order:?} on {}", adapter.name);
+            assert!(first.pairs == third.pairs, "{order:?} on {}", adapter.name);
         }
     }
 }
@@ -419,13 +425,13 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
         for (index, object) in crowded.iter_mut().enumerate() {
             object.min = object.min.map(|low| 0.1 * low);
             object.max = object.min.map(|low| low + 1.0 + rng.below(100) as f32 * 0.01);
-            // Equal owners leave few pairs, so no bits are cached.
-            object.owner = u32::from(index % 300 != 0);
+            // Equal groups leave few pairs, so no bits are cached.
+            object.group = u32::from(index % 300 != 0);
         }
-        for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
+        for order in [ResultOrder::Deterministic, ResultOrder::Sorted] {
             let descriptor = BroadPhaseDescriptor {
                 outputs: OutputOptions {
-                    pair_order,
+                    order,
                     capacities: Capacities {
                         pairs: Some(12 * 3000),
                         ..Default::default()
@@ -636,7 +642,10 @@ fn buffers_of_the_caller_serve_as_input() {
             let count = |count: usize| u32::try_from(count).unwrap();
             let input = Scene {
                 objects: Source::device(&objects, count(boxes.len())),
-                rays: Rays::Plain(Source::device(&rays, count(lines.len()))),
+                query: QueryInput {
+                    rays: Rays::Plain(Source::device(&rays, count(lines.len()))),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             submit(&adapter, &mut broad_phase, [input]);

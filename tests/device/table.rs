@@ -121,7 +121,7 @@ fn objects(case: usize, rng: &mut Rng) -> Vec<Aabb> {
     };
     for object in &mut objects {
         match rng.below(14) {
-            0 => object.owner = Aabb::EXCLUDED,
+            0 => object.group = Aabb::EXCLUDED,
             1 => object.min[2] = f32::NEG_INFINITY,
             2 => object.max[0] = f32::NAN,
             3 => *object = object.with_layers(1 << rng.below(3), rng.bits() as u16),
@@ -189,7 +189,10 @@ fn a_callers_walk_finds_what_queries_find() {
                         worlds: Source::Host(static_worlds),
                         generation: 1,
                     },
-                    queries: asked[..].into(),
+                    query: QueryInput {
+                        queries: asked[..].into(),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let what = format!("case {case}, {statics} static, {descriptor:?} on {}", adapter.name);
@@ -221,7 +224,7 @@ fn every_object_is_in_the_cell_of_its_corner() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let objects: Vec<_> = objects(case, &mut rng)
                 .into_iter()
-                .filter(|object| object.owner == 0 && object.layers == Aabb::ALL_LAYERS && object.max[0] > 0.0)
+                .filter(|object| object.group == 0 && object.layers == Aabb::ALL_LAYERS && object.max[0] > 0.0)
                 .collect();
             let scene = Scene {
                 objects: Source::Host(&objects),
@@ -332,7 +335,10 @@ fn casts_tell_whether_they_came_to_their_end() {
             let pass = OwnPass::over(&adapter, shader, WHOLE_CASTS);
             let scene = Scene {
                 objects: Source::Host(&objects),
-                rays: asked[..].into(),
+                query: QueryInput {
+                    rays: asked[..].into(),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let expected = brute_force::scene_rays(&descriptor, &scene).unwrap();
@@ -504,7 +510,10 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
                     generation: 1,
                     ..Default::default()
                 },
-                queries: asked[..].into(),
+                query: QueryInput {
+                    queries: asked[..].into(),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
@@ -628,7 +637,10 @@ fn a_callers_rays_hit_what_rays_hit() {
                         worlds: Source::Host(static_worlds),
                         generation: 1,
                     },
-                    rays: counting[..].into(),
+                    query: QueryInput {
+                        rays: counting[..].into(),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let what = format!(

@@ -58,9 +58,12 @@ fn counts_that_vary_by_two_make_nothing_after_a_warm_up() {
                     objects: Source::Host(&statics),
                     ..Default::default()
                 },
-                rays: Source::Host(&rays[..cast]).into(),
-                queries,
                 excluded_pairs: Source::Host(&excluded[..left_out]),
+                query: QueryInput {
+                    rays: Source::Host(&rays[..cast]).into(),
+                    queries,
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let picks = QueryInput {

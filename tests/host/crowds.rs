@@ -16,8 +16,8 @@ use gpu_broad_phase::internals::reference::rays::ray::load_ray;
 use gpu_broad_phase::internals::reference::rays::ray_hits::{HitVisitor, walk_ray};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, OutputOptions, Queries, Query, Ray, RayMode, Rays, Scene, Scheme,
-    SelfQuery, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Dimensions, OutputOptions, Queries, Query, QueryInput, Ray, RayMode, Rays, Scene,
+    Scheme, SelfQuery, Source, Statics, SweptRay,
 };
 
 /// Default number of scenes.
@@ -146,8 +146,11 @@ impl Crowd {
                 objects: Source::Host(statics),
                 ..Statics::default()
             },
-            rays: Rays::Swept(Source::Host(&self.rays)),
-            queries: Queries::General(Source::Host(&self.queries)),
+            query: QueryInput {
+                rays: Rays::Swept(Source::Host(&self.rays)),
+                queries: Queries::General(Source::Host(&self.queries)),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         }
     }
@@ -318,8 +321,11 @@ fn crowds_in_one_place_take_little_work() {
         ];
         let scene = crowd.scene();
         let neighbors = Scene {
-            rays: Rays::default(),
-            queries: Queries::Objects(SelfQuery::within(0.3 * crowd.spacing)),
+            query: QueryInput {
+                rays: Rays::default(),
+                queries: Queries::Objects(SelfQuery::within(0.3 * crowd.spacing)),
+                ..scene.query
+            },
             ..scene
         };
         let asked = [scene, neighbors].map(|scene| (scene, Expected::of(&descriptor(Scheme::Hierarchical), &scene)));

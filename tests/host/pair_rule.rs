@@ -2,7 +2,7 @@ use crate::wild;
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::{PairRule, brute_force, pair_rule};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, InputError, OutputOptions, Pair, PairOrder, Scene, Source,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, Growth, InputError, OutputOptions, Pair, ResultOrder, Scene, Source,
     Statics,
 };
 
@@ -29,11 +29,11 @@ fn each_rule_is_returned() {
     assert_eq!(rule(&[far, UNIT]), PairRule::Apart { axis: 1, gap: 2.0 });
     let invalid = Aabb::new([0.0, 2.0, 0.0], [1.0; 3]);
     assert_eq!(rule(&[UNIT, invalid]), PairRule::Invalid { object: 1 });
-    let excluded = UNIT.with_owner(Aabb::EXCLUDED);
+    let excluded = UNIT.with_group(Aabb::EXCLUDED);
     assert_eq!(rule(&[excluded, UNIT]), PairRule::Excluded { object: 0 });
-    let owned = UNIT.with_owner(5);
-    assert_eq!(rule(&[owned, owned]), PairRule::SameOwner { owner: 5 });
-    let fixed = UNIT.with_owner(Aabb::STATIC);
+    let owned = UNIT.with_group(5);
+    assert_eq!(rule(&[owned, owned]), PairRule::SameGroup { group: 5 });
+    let fixed = UNIT.with_group(Aabb::STATIC);
     assert_eq!(rule(&[fixed, fixed]), PairRule::BothStatic);
     let [first, second] = [UNIT.with_layers(1, 2), UNIT.with_layers(2, 2)];
     assert_eq!(rule(&[first, second]), PairRule::Layers);
@@ -102,7 +102,7 @@ fn the_rule_is_overlap_for_pairs_alone() {
                 pairs: true,
                 outputs: OutputOptions {
                     growth: Growth::Grow,
-                    pair_order: PairOrder::Sorted,
+                    order: ResultOrder::Sorted,
                     ..descriptor.outputs
                 },
                 ..descriptor

@@ -123,8 +123,11 @@ fn a_kept_table_answers_as_a_step_does() {
         let wild = crate::wild::scene(number, &descriptor);
         let scene = wild.scene(number);
         let alone = Scene {
-            rays: Default::default(),
-            queries: Default::default(),
+            query: QueryInput {
+                rays: Default::default(),
+                queries: Default::default(),
+                ..scene.query
+            },
             ..scene
         };
         let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
@@ -137,7 +140,7 @@ fn a_kept_table_answers_as_a_step_does() {
         let pairs = kept.step_scene(&alone).unwrap();
         assert_eq!(Ok(&pairs), step_scene(&descriptor, &alone).as_ref(), "scene {number}");
         let later = wild.later.as_ref().map(|(asks, mode)| (asks.queries(), *mode));
-        let own = (scene.queries, scene.query_mode);
+        let own = (scene.query.queries, scene.query.query_mode);
         for (queries, query_mode) in later.into_iter().chain([own, own]) {
             for ray_mode in [
                 RayMode::All,
@@ -147,12 +150,15 @@ fn a_kept_table_answers_as_a_step_does() {
             ] {
                 kept.set_ray_mode(ray_mode);
                 let asking = Scene {
-                    queries,
-                    query_mode,
+                    query: QueryInput {
+                        queries,
+                        query_mode,
+                        ..scene.query
+                    },
                     ..scene
                 };
                 let asked = QueryInput {
-                    rays: asking.rays,
+                    rays: asking.query.rays,
                     queries,
                     query_mode,
                     ..Default::default()

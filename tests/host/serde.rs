@@ -4,8 +4,8 @@ use std::time::Duration;
 use bytemuck::Pod;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Counters, Dimensions, Events, Frustum, Growth, Handle, MemoryUse,
-    NearestObject, ObjectSet, OutputOptions, Pair, PairEvent, PairOrder, Query, QueryMode, Ray, RayCell, RayHit,
-    RayMode, Scheme, SelfQuery, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay, Visible,
+    NearestObject, ObjectSet, OutputOptions, Pair, PairEvent, Query, QueryMode, Ray, RayCell, RayHit, RayMode,
+    ResultOrder, Scheme, SelfQuery, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay, Visible,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -28,7 +28,7 @@ fn descriptor() -> BroadPhaseDescriptor<'static> {
         worlds: 3,
         pairs: false,
         outputs: OutputOptions {
-            pair_order: PairOrder::Sorted,
+            order: ResultOrder::Sorted,
             ray_mode: RayMode::All,
             ray_cells: true,
             capacities: Capacities {
@@ -62,7 +62,7 @@ fn handles() -> [Handle; 2] {
 
 #[test]
 fn finite_values_come_back_from_text_and_bytes() {
-    let bounds = Aabb::new([-0.1, 1e-40, -0.0], [f32::MAX, 0.3, 16_777_217.0]).with_owner(Aabb::EXCLUDED | 7);
+    let bounds = Aabb::new([-0.1, 1e-40, -0.0], [f32::MAX, 0.3, 16_777_217.0]).with_group(Aabb::EXCLUDED | 7);
     let ray = Ray::new([0.1; 3], [1.0, -2.0, 3.0], 9.5).with_layers(1, 2);
     through_both(bounds);
     through_both(ray);
@@ -195,7 +195,7 @@ fn what_an_older_descriptor_lacks_has_its_default() {
     let counters: Counters = serde_json::from_value(json!({ "invalid": 3 })).unwrap();
     assert_eq!(counters.invalid, 3);
     let query = json!({
-        "bounds": { "min": [0, 0, 0], "layers": u32::MAX, "max": [1, 1, 1], "owner": 0 },
+        "bounds": { "min": [0, 0, 0], "layers": u32::MAX, "max": [1, 1, 1], "group": 0 },
         "radius": 0.5,
         "world": 0,
     });

@@ -11,7 +11,7 @@ use gpu_broad_phase::internals::reference::rays::{
 };
 use gpu_broad_phase::internals::reference::{HostScene, Trace};
 use gpu_broad_phase::internals::shaders;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, RayCell, RayHit, Rays, Scene, Scheme, SweptRay};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, QueryInput, RayCell, RayHit, Rays, Scene, Scheme, SweptRay};
 
 pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
@@ -30,7 +30,10 @@ fn ray_bytes(rays: Rays<'_>) -> (&'static str, Vec<u8>) {
 
 pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
     let scene = Scene {
-        rays,
+        query: QueryInput {
+            rays,
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     HostScene::of(&scene).unwrap().rays
@@ -296,7 +299,7 @@ pub fn check_rods(device: Arc<dyn Device>) {
         let (mut objects, rays) = rods(count, 60, &mut rng);
         objects[3].max[1] = f32::INFINITY;
         objects[5].min[0] = f32::NAN;
-        objects[8].owner = Aabb::EXCLUDED;
+        objects[8].group = Aabb::EXCLUDED;
         let scene = common::Scene {
             name: format!("{count} rods"),
             objects,

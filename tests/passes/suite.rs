@@ -51,7 +51,10 @@ pub fn check_parts(
             worlds: Source::Host(static_worlds),
             generation: 0,
         },
-        rays: Rays::Plain(Source::Host(&scene.rays)),
+        query: gpu_broad_phase::QueryInput {
+            rays: Rays::Plain(Source::Host(&scene.rays)),
+            ..Default::default()
+        },
         ..Default::default()
     };
     let trace = trace(descriptor, &input).unwrap();

@@ -49,7 +49,7 @@ pub fn enter(ray: &PreparedRay, boxed: &Aabb) -> Option<f32> {
 mod tests {
     use super::*;
     use crate::generate::{Distribution, Random, boxes};
-    use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Source, reference::brute_force};
+    use gpu_broad_phase::{BroadPhaseDescriptor, QueryInput, Scene, Source, reference::brute_force};
 
     #[test]
     fn rays_enter_boxes_where_the_library_says() {
@@ -66,7 +66,10 @@ mod tests {
         }
         let scene = Scene {
             objects: Source::Host(&objects),
-            rays: rays.as_slice().into(),
+            query: QueryInput {
+                rays: rays.as_slice().into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let expected = brute_force::scene_rays(&BroadPhaseDescriptor::default(), &scene).unwrap();

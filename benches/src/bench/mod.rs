@@ -24,7 +24,7 @@ use anyhow::{Result, bail};
 use gpu_broad_phase::cpu::{self, CpuBroadPhase};
 use gpu_broad_phase::wgpu::DeviceType;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, NONE, OutputOptions, PairOrder, Queries, Query, QueryInput, QueryMode, Scheme,
+    Aabb, BroadPhaseDescriptor, NONE, OutputOptions, Queries, Query, QueryInput, QueryMode, ResultOrder, Scheme,
 };
 use rayon::ThreadPool;
 
@@ -57,7 +57,7 @@ pub struct Options {
     pub engines: Vec<String>,
     pub runs: u32,
     pub sort: bool,
-    pub pair_order: PairOrder,
+    pub order: ResultOrder,
 }
 
 impl Options {
@@ -124,7 +124,7 @@ impl<'a> Bench<'a> {
             dimensions: scene.dimensions,
             scheme,
             outputs: OutputOptions {
-                pair_order: self.options.pair_order,
+                order: self.options.order,
                 ..Default::default()
             },
             // Peers have no filters.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{Aabb, Dimensions, PairOrder, Scheme};
+use gpu_broad_phase::{Aabb, Dimensions, ResultOrder, Scheme};
 
 use super::copy::{self, DeviceCopy};
 use super::measure::{Fault, Row};
@@ -180,7 +180,7 @@ impl Report<'_> {
             engines: vec![gpu::NAME.to_owned(), GRID.to_owned()],
             runs: self.options.runs,
             sort: is_sorted,
-            pair_order: PairOrder::default(),
+            order: ResultOrder::default(),
         };
         let begun = Instant::now();
         let mut bench = Bench::new(options, Some(self.gpu), reporter)?;

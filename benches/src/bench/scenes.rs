@@ -37,7 +37,7 @@ impl Scene {
         })
     }
 
-    /// Drops layers and owners, which peers lack. Fails without boxes, or if one is invalid or infinite.
+    /// Drops layers and groups, which peers lack. Fails without boxes, or if one is invalid or infinite.
     pub fn of_boxes(name: String, boxes: &[Aabb], dimensions: Dimensions) -> Result<Self> {
         if boxes.is_empty() {
             bail!("no boxes");

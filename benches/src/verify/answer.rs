@@ -129,7 +129,7 @@ pub fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_broad_phase::{Aabb, Ray, Source};
+    use gpu_broad_phase::{Aabb, QueryInput, Ray, Source};
 
     #[test]
     fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_reported() {
@@ -137,7 +137,10 @@ mod tests {
         let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
         let scene = Scene {
             objects: Source::Host(&boxes),
-            rays: rays.as_slice().into(),
+            query: QueryInput {
+                rays: rays.as_slice().into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let brute_force = || brute_force(&BroadPhaseDescriptor::default(), &scene);

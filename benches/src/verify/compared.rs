@@ -164,7 +164,7 @@ impl Defined {
         answer.pairs.retain(|pair| features.admits(pair.a, pair.b));
         let found = brute_force::scene_queries(descriptor, scene);
         let mut found = found.expect("the scene is on the host");
-        if let Queries::Objects(SelfQuery::Overlaps { .. }) = scene.queries {
+        if let Queries::Objects(SelfQuery::Overlaps { .. }) = scene.query.queries {
             for (object, found) in (0..).zip(&mut found) {
                 found
                     .surely

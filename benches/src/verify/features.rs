@@ -61,7 +61,7 @@ impl Part {
 /// Equal to [`Features::admits`].
 const FUNCTION: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
-    let place = (7u * a + b + pair_owner(a) % 8u + pair_layers(b) % 4u) % (32u * pair_data_count());
+    let place = (7u * a + b + pair_group(a) % 8u + pair_layers(b) % 4u) % (32u * pair_data_count());
     return ((pair_data(place / 32u) >> (place % 32u)) & 1u) == 1u;
 }
 ";
@@ -304,7 +304,7 @@ fn query(boxes: &[Aabb], worlds: u32, random: &mut Random) -> Query {
         _ => {}
     }
     if random.once_in(2) {
-        (bounds.layers, bounds.owner) = (Aabb::ALL_LAYERS, 0);
+        (bounds.layers, bounds.group) = (Aabb::ALL_LAYERS, 0);
     }
     Query {
         bounds,
@@ -403,9 +403,12 @@ impl Features {
             },
             excluded_pairs: Source::Host(&self.excluded),
             pair_filter_data: Source::Host(&self.filter_data),
-            rays: work.rays,
-            queries: work.queries,
-            query_mode: work.query_mode,
+            query: QueryInput {
+                rays: work.rays,
+                queries: work.queries,
+                query_mode: work.query_mode,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         if let (Some(strided), Some(buffers)) = (&self.strided, buffers) {
@@ -422,7 +425,7 @@ impl Features {
         let Some(bits) = (32 * self.filter_data.len() as u32).checked_sub(1) else {
             return true;
         };
-        let of_words = self.boxes[a as usize].owner % 8 + self.boxes[b as usize].layers % 4;
+        let of_words = self.boxes[a as usize].group % 8 + self.boxes[b as usize].layers % 4;
         let place = (7 * a + b + of_words) % (bits + 1);
         self.filter_data[place as usize / 32] >> (place % 32) & 1 == 1
     }

@@ -11,7 +11,7 @@ pub fn difference(
     result: &StepResult,
     expected: &[Found],
 ) -> Option<String> {
-    let rows = match scene.query_mode {
+    let rows = match scene.query.query_mode {
         QueryMode::All => result.query_offsets.len().saturating_sub(1),
         QueryMode::Nearest(most) => result.query_nearest.len() / most.max(1) as usize,
     };
@@ -19,7 +19,7 @@ pub fn difference(
         return Some(format!("{rows} query results, {} expected", expected.len()));
     }
     expected.iter().enumerate().find_map(|(query, expected)| {
-        let fault = match scene.query_mode {
+        let fault = match scene.query.query_mode {
             QueryMode::All => list_fault(list(result, query), expected),
             QueryMode::Nearest(most) => {
                 let row = &result.query_nearest[query * most as usize..][..most as usize];
@@ -151,15 +151,18 @@ mod tests {
     use super::*;
     use gpu_broad_phase::cpu;
     use gpu_broad_phase::reference::brute_force;
-    use gpu_broad_phase::{Aabb, Query, Source};
+    use gpu_broad_phase::{Aabb, Query, QueryInput, Source};
 
     fn checked(query_mode: QueryMode, spoil: impl Fn(&mut StepResult)) -> [Option<String>; 2] {
         let objects: Vec<_> = (0..9).map(|place| Aabb::point([place as f32; 3])).collect();
         let queries = [Query::sphere([0.2; 3], 4.0), Query::sphere([7.1; 3], 1.0)];
         let scene = Scene {
             objects: Source::Host(&objects),
-            queries: queries[..].into(),
-            query_mode,
+            query: QueryInput {
+                queries: queries[..].into(),
+                query_mode,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let descriptor = BroadPhaseDescriptor::default();

@@ -14,7 +14,7 @@ use std::mem::Discriminant;
 use anyhow::{Context, Result};
 use gpu_broad_phase::wgpu::{Adapter, AdapterInfo, Backends};
 use gpu_broad_phase::{
-    Backend, BroadPhase, BroadPhaseDescriptor, OutputOptions, RayMode, Scene, Scheme, Source, adapters, cpu,
+    Backend, BroadPhase, BroadPhaseDescriptor, OutputOptions, QueryInput, RayMode, Scene, Scheme, Source, adapters, cpu,
 };
 use pollster::block_on;
 
@@ -73,7 +73,10 @@ pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Res
         scene: Scene {
             objects: Source::Host(&random.boxes),
             worlds: Source::Host(&random.worlds),
-            rays: random.rays.as_slice().into(),
+            query: QueryInput {
+                rays: random.rays.as_slice().into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         },
         descriptor: random.descriptor,
@@ -129,7 +132,7 @@ pub fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>
             let tally = &mut adapter.tallies[number];
             tally.scenes += 1;
             tally.objects += scene.objects.len() as u64;
-            tally.rays += scene.rays.len() as u64;
+            tally.rays += scene.query.rays.len() as u64;
             tally.pairs += expected.pairs.len() as u64;
             tally.hits += expected.hits();
             if let Some(difference) = of_gpu.difference(expected) {

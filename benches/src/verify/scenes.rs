@@ -48,10 +48,10 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     Scene {
         boxes,
         worlds,
-        rays,
         descriptor,
         cell_size,
         min_scale: 0.5,
+        rays,
     }
 }
 
@@ -246,13 +246,13 @@ fn add_filters(boxes: &mut [Aabb], random: &mut Random) {
         if random.once_in(2) {
             *boxed = boxed.with_layers(1 << random.below(3), 1 | 1 << random.below(3));
         }
-        let owner = random.below(6);
+        let group = random.below(6);
         let flag = match random.below(12) {
             0 => Aabb::EXCLUDED,
             1..=3 => Aabb::STATIC,
             _ => 0,
         };
-        *boxed = boxed.with_owner(owner | flag);
+        *boxed = boxed.with_group(group | flag);
     }
 }
 

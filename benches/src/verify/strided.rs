@@ -100,7 +100,7 @@ fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
         read = Aabb::from_center_half(first, second);
     }
     let filters = match box_words {
-        BoxWords::Filters => [boxed.layers, boxed.owner],
+        BoxWords::Filters => [boxed.layers, boxed.group],
         _ => [Aabb::ALL_LAYERS, 0],
     };
     let behind = |word: u32| match box_words {
@@ -113,7 +113,7 @@ fn row(boxed: &mut Aabb, form: BoxLayout, box_words: BoxWords) -> Vec<u32> {
     row.extend(behind(filters[0]));
     row.extend(second.map(f32::to_bits));
     row.extend(behind(filters[1]));
-    [read.layers, read.owner] = filters;
+    [read.layers, read.group] = filters;
     *boxed = read;
     row
 }
@@ -143,7 +143,7 @@ pub mod tests {
         let mut forms = [0; 2];
         for _ in 0..60 {
             let mut boxes: Vec<_> = (0..random.below(9))
-                .map(|at| Aabb::new([at as f32, -1.0, 0.3], [at as f32 + 0.1, f32::INFINITY, 0.7]).with_owner(at))
+                .map(|at| Aabb::new([at as f32, -1.0, 0.3], [at as f32 + 0.1, f32::INFINITY, 0.7]).with_group(at))
                 .collect();
             let before = boxes.clone();
             let strided = StridedBuffer::of_boxes(&mut boxes, random);
@@ -155,7 +155,7 @@ pub mod tests {
             for ((read, plain), before) in read.zip(&boxes).zip(&before) {
                 assert_eq!((read.min, read.max), (plain.min, plain.max));
                 let has_filters = strided.box_words == BoxWords::Filters;
-                assert_eq!(plain.owner, if has_filters { before.owner } else { 0 });
+                assert_eq!(plain.group, if has_filters { before.group } else { 0 });
                 let slack = |a: f32, b: f32| (a - b).abs() < 1e-5;
                 assert!(slack(plain.min[0], before.min[0]) && slack(plain.max[2], before.max[2]));
                 assert_eq!(plain.max[1], f32::INFINITY);

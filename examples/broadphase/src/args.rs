@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
-use gpu_broad_phase::PairOrder;
+use gpu_broad_phase::ResultOrder;
 use measure::verify::LARGEST;
 
 use crate::mesh::{Between, Kind};
@@ -433,7 +433,7 @@ pub struct ReadingArgs {
     /// Second frame of the mesh. Boxes then cover the motion between the frames.
     #[arg(long, value_name = "FILE")]
     pub next: Option<PathBuf>,
-    /// Columns of a table of boxes, optionally with layers,owner. Names are read like a header with these names only,
+    /// Columns of a table of boxes, optionally with layers,group. Names are read like a header with these names only,
     /// numbers from 0 in the order given.
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',')]
     pub columns: Vec<String>,
@@ -652,7 +652,7 @@ pub enum Order {
     Sorted,
 }
 
-impl From<Order> for PairOrder {
+impl From<Order> for ResultOrder {
     fn from(order: Order) -> Self {
         match order {
             Order::Deterministic => Self::Deterministic,

@@ -34,7 +34,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
         engines: args.engines.clone(),
         runs: args.runs,
         sort: args.sort,
-        pair_order: args.engine.order.map(Into::into).unwrap_or_default(),
+        order: args.engine.order.map(Into::into).unwrap_or_default(),
     };
     options.check()?;
     let mut files = Files::open(args)?;

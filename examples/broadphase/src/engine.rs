@@ -136,7 +136,7 @@ fn backend<'a>(args: &'a EngineArgs, auto: lib::Backend<'a>) -> Result<lib::Back
 fn ordered(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {
         outputs: OutputOptions {
-            pair_order: args.order.map_or(descriptor.outputs.pair_order, Into::into),
+            order: args.order.map_or(descriptor.outputs.order, Into::into),
             ..descriptor.outputs
         },
         ..descriptor

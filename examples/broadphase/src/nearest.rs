@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use exact_neighbors::distance;
-use gpu_broad_phase::{NONE, NearestObject, Scene, Source};
+use gpu_broad_phase::{NONE, NearestObject, QueryInput, Scene, Source};
 use rayon::prelude::*;
 
 use crate::Status;
@@ -96,8 +96,11 @@ impl Search<'_> {
         let asked = (self.count as u32 + SPARE).min(MOST);
         let scene = Scene {
             objects: Source::Host(&candidates.scene.boxes),
-            queries: candidates.query(self.radius, false).into(),
-            query_mode: query::mode(Some(asked)),
+            query: QueryInput {
+                queries: candidates.query(self.radius, false).into(),
+                query_mode: query::mode(Some(asked)),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let answer = step.run(&descriptor, &scene)?;

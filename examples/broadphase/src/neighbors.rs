@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, bail};
 use exact_neighbors::{Lattice, Links, Refused, Spaces, distance, round_up};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, LocalOrigin, Scene, SelfQuery, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, LocalOrigin, QueryInput, Scene, SelfQuery, Source};
 use rayon::iter::{IntoParallelIterator, IntoParallelRefIterator, ParallelIterator};
 
 use crate::Status;
@@ -257,7 +257,10 @@ fn query_step(
     let descriptor = candidates.descriptor(output)?;
     let asked = Scene {
         objects: Source::Host(&candidates.scene.boxes),
-        queries: candidates.query(radius, !output.args.full).into(),
+        query: QueryInput {
+            queries: candidates.query(radius, !output.args.full).into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let answer = step.run(&descriptor, &asked)?;

@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Query, QueryMode, Scene, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, NearestObject, Query, QueryInput, QueryMode, Scene, Source};
 
 use crate::Status;
 use crate::args::QueryArgs;
@@ -46,11 +46,14 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     });
     let asked = Scene {
         objects: Source::Host(&scene.boxes),
-        queries: match radius {
-            Some(_) => rounded.as_slice().into(),
-            None => boxes.as_slice().into(),
+        query: QueryInput {
+            queries: match radius {
+                Some(_) => rounded.as_slice().into(),
+                None => boxes.as_slice().into(),
+            },
+            query_mode: mode(args.nearest),
+            ..QueryInput::default()
         },
-        query_mode: mode(args.nearest),
         ..Scene::default()
     };
     let answer = step.run_or_count(&descriptor, &asked)?;

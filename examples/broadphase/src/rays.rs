@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, OutputOptions, RayMode, Scene, Source, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, OutputOptions, QueryInput, RayMode, Scene, Source, StepResult};
 
 use crate::Status;
 use crate::args::{Mode, RaysArgs};
@@ -43,7 +43,10 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     };
     let asked = Scene {
         objects: Source::Host(&scene.boxes),
-        rays: rays.as_rays(),
+        query: QueryInput {
+            rays: rays.as_rays(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let answer = step.run_or_count(&descriptor, &asked)?;

@@ -44,8 +44,8 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     let mut engine = open(&args.engine, descriptor, reporter).map_err(of_file)?;
     let StepAnswer { result, duration } = timed(|| engine.step_scene(&scene)).map_err(of_file)?;
     match query_count(&scene) {
-        0 if scene.rays.is_empty() => report::pairs(reporter, &result, duration),
-        0 => report::rays(reporter, &result, scene.rays.len(), duration),
+        0 if scene.query.rays.is_empty() => report::pairs(reporter, &result, duration),
+        0 => report::rays(reporter, &result, scene.query.rays.len(), duration),
         queries => report::queries(reporter, &result, queries, duration),
     }
     report::check_timings(reporter, args.timings, &result);
@@ -103,7 +103,7 @@ fn answerer(engine: &Engine) -> String {
 
 /// A self-query counts once per object.
 fn query_count(scene: &Scene<'_>) -> usize {
-    match scene.queries {
+    match scene.query.queries {
         Queries::Boxes(boxes) => boxes.len(),
         Queries::General(queries) => queries.len(),
         Queries::Objects(_) => object_count(scene),
@@ -125,11 +125,11 @@ fn differences(
     reporter: Reporter,
 ) -> [Option<Vec<String>>; 2] {
     let asking_pairs = if descriptor.pairs { object_count(scene) } else { 0 };
-    let asking = asking_pairs.max(scene.rays.len()).max(query_count(scene));
+    let asking = asking_pairs.max(scene.query.rays.len()).max(query_count(scene));
     let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
     // With periods, which wrap positions, brute force supports only neighbours.
     let is_periodic = descriptor.periods != [0.0; 3];
-    let of_neighbors = matches!(scene.queries, Queries::Objects(SelfQuery::Within { .. }));
+    let of_neighbors = matches!(scene.query.queries, Queries::Objects(SelfQuery::Within { .. }));
     let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
     if !(by_definition && queries_by_definition) {
         let reason = if is_small {

@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Rays, Scene, Scheme, Source};
+use gpu_broad_phase::{BroadPhaseDescriptor, QueryInput, Rays, Scene, Scheme, Source};
 use measure::verify::{Case, Verified, compare, compare_random, table, verified};
 
 use crate::Status;
@@ -29,7 +29,10 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
         let case = Case {
             scene: Scene {
                 objects: Source::Host(&scene.boxes),
-                rays: rays.as_ref().map_or(Rays::Plain(Source::Host(&[])), RayList::as_rays),
+                query: QueryInput {
+                    rays: rays.as_ref().map_or(Rays::Plain(Source::Host(&[])), RayList::as_rays),
+                    ..QueryInput::default()
+                },
                 ..Scene::default()
             },
             descriptor: BroadPhaseDescriptor {

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::reference::{PairRule, pair_rule};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, RayHit, RayMode, Rays, Scene as Step, Source, SweptRay,
-    cpu,
+    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, QueryInput, RayHit, RayMode, Rays, Scene as Step,
+    Source, SweptRay, cpu,
 };
 
 use crate::Status;
@@ -55,7 +55,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let others_are_exact =
         rays.as_ref().is_none_or(WideRays::is_exact) && queries.as_ref().is_none_or(WideBoxes::is_exact);
     let origin = wide.origin(others_are_exact, None, reporter);
-    let scene = input::with_owners(wide.at(origin, reporter)?, &args.which, reporter)?;
+    let scene = input::with_groups(wide.at(origin, reporter)?, &args.which, reporter)?;
     let names = Names::new(args, &scene, &between)?;
     let explainer = Explainer {
         args,
@@ -104,9 +104,9 @@ impl Explainer<'_> {
         let is_incident = mesh.is_some_and(|elements| elements.are_incident(a, b));
         let reason = match rule {
             PairRule::Excluded { object } | PairRule::Invalid { object } => self.left_out(object).unwrap_or_default(),
-            // Owners count from 1, bodies from 0.
-            PairRule::SameOwner { owner } if self.args.which.groups.is_some() => {
-                format!("both belong to body {}", owner - 1)
+            // Groups count from 1, bodies from 0.
+            PairRule::SameGroup { group } if self.args.which.groups.is_some() => {
+                format!("both belong to body {}", group - 1)
             }
             PairRule::Overlap if is_incident => {
                 "the boxes overlap, and --free drops elements that share a vertex".to_owned()
@@ -173,8 +173,8 @@ impl Explainer<'_> {
             format!("the query is invalid: {fault}")
         } else if self.finds(open_query, open_object)? {
             "the layers of one are not in the mask of the other".to_owned()
-        } else if self.finds(open_query.with_owner(0), open_object.with_owner(0))? {
-            "both have the same owner, or both are static".to_owned()
+        } else if self.finds(open_query.with_group(0), open_object.with_group(0))? {
+            "both have the same group, or both are static".to_owned()
         } else {
             let gap = between_boxes(&self.compared(bounds)?, &flat(asked, self.scene.dimensions));
             match self.args.radius {
@@ -209,7 +209,10 @@ impl Explainer<'_> {
         };
         let step = Step {
             objects: Source::Host(&[bounds]),
-            queries: Queries::General(Source::Host(&[query])),
+            query: QueryInput {
+                queries: Queries::General(Source::Host(&[query])),
+                ..QueryInput::default()
+            },
             ..Step::default()
         };
         Ok(!cpu::step_scene(&self.descriptor, &step)?.query_objects.is_empty())
@@ -227,7 +230,7 @@ impl Explainer<'_> {
     fn left_out(&self, object: u32) -> Option<String> {
         let bounds = self.scene.boxes[object as usize];
         let name = self.names.of(object);
-        if bounds.owner & Aabb::EXCLUDED != 0 {
+        if bounds.group & Aabb::EXCLUDED != 0 {
             return Some(format!("{name} has the flag EXCLUDED"));
         }
         invalid::of_box(&input::bounds(&bounds, self.scene.origin)).map(|fault| format!("{name} is invalid: {fault}"))
@@ -237,7 +240,10 @@ impl Explainer<'_> {
 fn with_ray<'a>(boxes: &'a [Aabb], ray: &'a [SweptRay; 1]) -> Step<'a> {
     Step {
         objects: Source::Host(boxes),
-        rays: Rays::Swept(Source::Host(ray)),
+        query: QueryInput {
+            rays: Rays::Swept(Source::Host(ray)),
+            ..QueryInput::default()
+        },
         ..Step::default()
     }
 }

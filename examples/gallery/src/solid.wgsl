@@ -5,7 +5,7 @@ struct Aabb {
     low: vec3<f32>,
     layers: u32,
     high: vec3<f32>,
-    owner: u32,
+    group: u32,
 }
 
 struct Face {

@@ -1,8 +1,8 @@
 //! Runs the broad phase and prepares its outputs for drawing.
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, Output, OutputOptions, Ray,
-    RayMode, Scene, Source, StageTime,
+    BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, Output, OutputOptions,
+    QueryInput, Ray, RayMode, Scene, Source, StageTime,
 };
 
 use crate::failure::Failure;
@@ -100,7 +100,10 @@ impl Finder {
         let rays = [ray];
         let input = Scene {
             objects: Source::device(&swarm.boxes, swarm.count),
-            rays: Source::Host(&rays).into(),
+            query: QueryInput {
+                rays: Source::Host(&rays).into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let step = broad_phase.step(encoder, input)?;

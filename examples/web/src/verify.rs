@@ -1,6 +1,6 @@
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, Source, StepResult};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, QueryInput, Ray, RayHit, Scene, Source, StepResult};
 
 use crate::failure::Failure;
 
@@ -28,7 +28,10 @@ pub fn verify(descriptor: &BroadPhaseDescriptor<'_>, frame: &Frame) -> Result<Ve
     let rays = [frame.ray];
     let scene = Scene {
         objects: Source::Host(&frame.boxes),
-        rays: rays[..].into(),
+        query: QueryInput {
+            rays: rays[..].into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let expected = cpu::step_scene(descriptor, &scene)?;

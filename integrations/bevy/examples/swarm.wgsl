@@ -8,7 +8,7 @@ struct Box {
     lower: vec3f,
     layers: u32,
     upper: vec3f,
-    owner: u32,
+    group: u32,
 }
 @group(0) @binding(0) var<storage, read_write> agents: array<Agent>;
 @group(0) @binding(1) var<storage, read_write> drawn: array<Box>;

@@ -5,7 +5,7 @@ use bevy::transform::components::GlobalTransform;
 /// Returns an `f32` box around the transformed local box. Each bound is at most one float too far out.
 ///
 /// The box contains every point of the local box, transformed in exact arithmetic. Half extents may be infinite. The
-/// result is on all layers, without an owner. Returns `None` for a NaN, a negative half extent, or an infinite centre
+/// result is on all layers, without a group. Returns `None` for a NaN, a negative half extent, or an infinite centre
 /// or translation.
 pub fn world_aabb(local: &Aabb, transform: &GlobalTransform) -> Option<gpu_broad_phase::Aabb> {
     let Affine3A { matrix3, translation } = transform.affine();

@@ -11,7 +11,7 @@ use bevy::ecs::world::World;
 use bevy::transform::components::GlobalTransform;
 
 use crate::bounds::world_aabb;
-use crate::components::{BroadPhaseObject, OverlapLayers, OverlapOwner, StaticObject, filtered};
+use crate::components::{BroadPhaseObject, OverlapGroup, OverlapLayers, StaticObject, filtered};
 use crate::state::BroadPhase;
 
 #[derive(QueryData)]
@@ -20,7 +20,7 @@ pub(crate) struct Parts {
     bounds: &'static Aabb,
     transform: &'static GlobalTransform,
     layers: Option<&'static OverlapLayers>,
-    owner: Option<&'static OverlapOwner>,
+    group: Option<&'static OverlapGroup>,
     is_static: Has<StaticObject>,
 }
 
@@ -28,7 +28,7 @@ type HasChanged = Or<(
     Changed<Aabb>,
     Changed<GlobalTransform>,
     Changed<OverlapLayers>,
-    Changed<OverlapOwner>,
+    Changed<OverlapGroup>,
     Added<StaticObject>,
     Added<BroadPhaseObject>,
 )>;
@@ -58,7 +58,7 @@ pub(crate) struct Removed<'w, 's> {
     bounds: RemovedComponents<'w, 's, Aabb>,
     transforms: RemovedComponents<'w, 's, GlobalTransform>,
     layers: RemovedComponents<'w, 's, OverlapLayers>,
-    owners: RemovedComponents<'w, 's, OverlapOwner>,
+    groups: RemovedComponents<'w, 's, OverlapGroup>,
     statics: RemovedComponents<'w, 's, StaticObject>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn collect(
     let objects = &mut broad_phase.bypass_change_detection().objects;
     let put = |objects: &mut crate::objects::Objects, parts: PartsItem| {
         let bounds = world_aabb(parts.bounds, parts.transform);
-        let bounds = bounds.map(|bounds| filtered(bounds, parts.layers, parts.owner));
+        let bounds = bounds.map(|bounds| filtered(bounds, parts.layers, parts.group));
         objects.put(parts.entity, bounds, parts.is_static);
     };
     let Removed {
@@ -80,11 +80,11 @@ pub(crate) fn collect(
         bounds,
         transforms,
         layers,
-        owners,
+        groups,
         statics,
     } = &mut removed;
     let again = (marks.read().chain(bounds.read()).chain(transforms.read()))
-        .chain(layers.read().chain(owners.read()).chain(statics.read()))
+        .chain(layers.read().chain(groups.read()).chain(statics.read()))
         .chain(toggled.0.drain(..));
     for entity in again {
         match all.get(entity) {

@@ -35,15 +35,15 @@ impl Default for OverlapLayers {
     }
 }
 
-/// Owner of an entity: a number below 2^30; higher bits are ignored. Entities of the same owner never overlap. 0, as
-/// without this component, means no owner.
+/// Group of an entity: a number below 2^30; higher bits are ignored. Entities of the same group never overlap. 0, as
+/// without this component, means no group.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OverlapOwner(pub u32);
+pub struct OverlapGroup(pub u32);
 
-pub(crate) fn filtered(bounds: Aabb, layers: Option<&OverlapLayers>, owner: Option<&OverlapOwner>) -> Aabb {
+pub(crate) fn filtered(bounds: Aabb, layers: Option<&OverlapLayers>, group: Option<&OverlapGroup>) -> Aabb {
     let OverlapLayers { membership, mask } = layers.copied().unwrap_or_default();
-    let owner = owner.map_or(0, |owner| owner.0 & Aabb::OWNER_MASK);
-    bounds.with_layers(membership, mask).with_owner(owner)
+    let group = group.map_or(0, |group| group.0 & Aabb::GROUP_MASK);
+    bounds.with_layers(membership, mask).with_group(group)
 }
 
 /// Sends [`OverlapStart`](crate::OverlapStart) and [`OverlapEnd`](crate::OverlapEnd) events to observers of the entity.

@@ -83,8 +83,11 @@ impl Cpu {
         objects.begin_step();
         let QueryInput { rays, queries, .. } = batch.input();
         let scene = Scene {
-            rays,
-            queries,
+            query: QueryInput {
+                rays,
+                queries,
+                ..QueryInput::default()
+            },
             ..objects.set.scene()
         };
         let result = match cpu::step_scene(descriptor, &scene) {

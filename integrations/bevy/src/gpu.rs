@@ -2,7 +2,7 @@ use std::collections::VecDeque;
 
 use gpu_broad_phase::{
     BroadPhaseDescriptor, CreateError, GpuBroadPhase, InputError, Output, PairTracker, QuerySet, ReadBackError,
-    Readback, Source, StepError, StepOutput, StepResult, Uses, wgpu,
+    Readback, StepError, StepOutput, StepResult, Uses, wgpu,
 };
 
 use crate::batch::{Answer, Batch};
@@ -157,11 +157,7 @@ impl Gpu {
 
     fn record_step(&mut self, encoder: &mut wgpu::CommandEncoder, objects: &mut Objects) -> Result<(), GpuError> {
         let input = objects.set.upload(&self.device, encoder).map_err(GpuError::Input)?;
-        let buffer_of = |source: Source<'_, gpu_broad_phase::Aabb>| match source {
-            Source::Device { buffer, .. } => Some(buffer.clone()),
-            _ => None,
-        };
-        let [moving, statics] = [input.objects, input.statics.objects].map(buffer_of);
+        let [moving, statics] = [input.objects, input.statics.objects].map(|source| source.buffer().cloned());
         let step = self.broad_phase.step(encoder, input)?;
         self.tracker.record(encoder, &step, objects.set.names())?;
         objects.begin_step();

@@ -56,7 +56,7 @@ mod state;
 mod tell;
 
 pub use bounds::world_aabb;
-pub use components::{BroadPhaseObject, OverlapEventsEnabled, OverlapLayers, OverlapOwner, StaticObject};
+pub use components::{BroadPhaseObject, OverlapEventsEnabled, OverlapGroup, OverlapLayers, StaticObject};
 #[cfg(feature = "gizmos")]
 pub use gizmos::BroadPhaseGizmos;
 pub use gpu_broad_phase;

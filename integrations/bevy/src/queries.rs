@@ -11,7 +11,7 @@ use bevy::math::Vec3;
 use bevy::shape::Aabb3d;
 
 use crate::batch::PendingBatches;
-use crate::components::{OverlapLayers, OverlapOwner, filtered};
+use crate::components::{OverlapGroup, OverlapLayers, filtered};
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
 use crate::{collect, tell};
@@ -21,7 +21,7 @@ use crate::{collect, tell};
 /// removed.
 ///
 /// The query finds entities whose boxes are within `radius` of `bounds`. If `radius` is 0, these are the boxes that
-/// overlap `bounds`. Boxes include the plugin's margin. [`OverlapLayers`] and [`OverlapOwner`] of the querying entity
+/// overlap `bounds`. Boxes include the plugin's margin. [`OverlapLayers`] and [`OverlapGroup`] of the querying entity
 /// filter the results. A query never finds its own entity, and the entity's transform does not move the query. A query
 /// with a NaN, with `min > max` or with a negative radius finds nothing.
 ///
@@ -127,11 +127,11 @@ type QuerierData = (
     Entity,
     Ref<'static, BroadPhaseQuery>,
     Option<&'static OverlapLayers>,
-    Option<&'static OverlapOwner>,
+    Option<&'static OverlapGroup>,
 );
 
 fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Query<QuerierData>) {
-    let querier = |(entity, query, layers, owner): (_, Ref<BroadPhaseQuery>, _, _)| {
+    let querier = |(entity, query, layers, group): (_, Ref<BroadPhaseQuery>, _, _)| {
         let Aabb3d { min, max } = query.bounds;
         let bounds = gpu_broad_phase::Aabb::new(min.to_array(), max.to_array());
         Querier {
@@ -139,7 +139,7 @@ fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Q
             added: query.added(),
             query: gpu_broad_phase::Query {
                 radius: query.radius,
-                ..filtered(bounds, layers, owner).into()
+                ..filtered(bounds, layers, group).into()
             },
         }
     };

@@ -20,7 +20,7 @@ pub struct BroadPhaseOutput {
     /// Pairs, counters and tables.
     pub step: StepOutput,
     /// Boxes of moving objects, 32 bytes each. Box `i`, a `gpu_broad_phase::Aabb`, is that of object index
-    /// `static_count + i`. Free slots have `gpu_broad_phase::Aabb::EXCLUDED` in the owner word. The buffer may be
+    /// `static_count + i`. Free slots have `gpu_broad_phase::Aabb::EXCLUDED` in the group word. The buffer may be
     /// longer.
     pub objects: wgpu::Buffer,
     /// Boxes of static objects, if any. Box `i` is that of object index `i`.

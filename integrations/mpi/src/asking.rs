@@ -2,7 +2,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, cpu,
+    Aabb, BroadPhaseDescriptor, OutputOptions, Queries, Query, QueryInput, QueryMode, RayMode, Scene, StepResult,
+    SweptRay, cpu,
 };
 
 use crate::agreement::{RankError, agree};
@@ -73,7 +74,10 @@ impl Bounds {
             .collect();
         let found = self.step(&Scene {
             objects: self.boxes[..].into(),
-            rays: plain[..].into(),
+            query: QueryInput {
+                rays: plain[..].into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         })?;
         Ok(self.routes(&found.ray_offsets, found.ray_hits.iter().map(|hit| hit.object)))
@@ -95,8 +99,11 @@ impl Bounds {
             .collect();
         let found = self.step(&Scene {
             objects: self.boxes[..].into(),
-            queries: Queries::General(plain[..].into()),
-            query_mode: QueryMode::All,
+            query: QueryInput {
+                queries: Queries::General(plain[..].into()),
+                query_mode: QueryMode::All,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         })?;
         Ok(self.routes(&found.query_offsets, found.query_objects.iter().copied()))

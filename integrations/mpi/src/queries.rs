@@ -250,8 +250,11 @@ impl<C: Communicator> Ranks<C> {
         self.local.moving = Side::join(&owned.moving, &moving)?;
         let local = &self.local;
         let scene = Scene {
-            queries: Queries::Objects(neighbors),
-            query_mode: QueryMode::All,
+            query: QueryInput {
+                queries: Queries::Objects(neighbors),
+                query_mode: QueryMode::All,
+                ..local.scene().query
+            },
             ..local.scene()
         };
         let found = self.engine.step(false, &scene)?;

@@ -63,7 +63,7 @@ export type {
     CommonOptions,
     CpuOptions,
     GpuOptions,
-    PairOrder,
+    ResultOrder,
     QueryOptions,
     RayMode,
     Scheme,

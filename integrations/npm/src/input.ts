@@ -21,7 +21,7 @@ export interface BufferBoxes extends BufferRows {
     /** Meaning of the two vectors of a box: its corners, or its centre and half extents. Default: `"min-max"`. */
     readonly form?: "min-max" | "center-half";
     /**
-     * Word after each of the two vectors. `"filters"` (default): layers, then owner. `"padding"`: ignored words.
+     * Word after each of the two vectors. `"filters"` (default): layers, then group. `"padding"`: ignored words.
      * `"none"`: no words. Packed rows have 32, 32 or 24 bytes.
      */
     readonly words?: "filters" | "padding" | "none";
@@ -37,16 +37,16 @@ export interface ArrayBoxes {
      */
     readonly layers?: Uint32Array;
     /**
-     * One word per box: an owner (low 30 bits), and the flags `STATIC_OBJECT` and `EXCLUDED_OBJECT`. Boxes with the
-     * same nonzero owner never pair. Default: 0.
+     * One word per box: a group (low 30 bits), and the flags `STATIC_OBJECT` and `EXCLUDED_OBJECT`. Boxes with the
+     * same nonzero group never pair. Default: 0.
      */
-    readonly owners?: Uint32Array;
+    readonly groups?: Uint32Array;
 }
 
 /**
  * Boxes as one of these:
  * - `Float32Array`: six floats each (min x, y, z, max x, y, z)
- * - `ArrayBuffer`: rows of 32 bytes (min, layers, max, owner)
+ * - `ArrayBuffer`: rows of 32 bytes (min, layers, max, group)
  * - an object with host arrays, or with a GPU buffer
  *
  * Touching boxes overlap. Boxes with a NaN or min > max are ignored.
@@ -174,9 +174,9 @@ export interface StepInput extends QueryInput {
     readonly pairFilterData?: WordRows;
 }
 
-/** Owner flag of an object that never pairs with another object that has it. */
+/** Group flag of an object that never pairs with another object that has it. */
 export const STATIC_OBJECT = 0x40000000;
-/** Owner flag of an object to ignore. Combine flags with `>>> 0`, because JavaScript's `|` gives negative numbers. */
+/** Group flag of an object to ignore. Combine flags with `>>> 0`, because JavaScript's `|` gives negative numbers. */
 export const EXCLUDED_OBJECT = 0x80000000;
 /** Object index of a ray without a hit. Also pads lists of nearest objects. */
 export const NO_OBJECT = 0xffffffff;
@@ -326,11 +326,11 @@ export function unfit(name: string, known: string): TypeError {
     return new TypeError(`${name} is none of these: ${known}`);
 }
 
-/** Packs boxes into rows of 32 bytes: min, layers, max, owner. */
+/** Packs boxes into rows of 32 bytes: min, layers, max, group. */
 function packedBoxes(
     boxes: Float32Array,
     layers: Uint32Array | undefined,
-    owners: Uint32Array | undefined,
+    groups: Uint32Array | undefined,
 ): Uint32Array {
     const count = boxes.length / 6;
     const floats = new Float32Array(8 * count);
@@ -344,7 +344,7 @@ function packedBoxes(
         floats[to + 4] = boxes[from + 3]!;
         floats[to + 5] = boxes[from + 4]!;
         floats[to + 6] = boxes[from + 5]!;
-        words[to + 7] = owners?.[row] ?? 0;
+        words[to + 7] = groups?.[row] ?? 0;
     }
     return words;
 }
@@ -413,15 +413,15 @@ class Collector {
             return this.device(part, boxes, words === "none" ? 24 : 32, name, true);
         }
         if (typeof boxes === "object" && boxes !== null && "boxes" in boxes && boxes.boxes !== undefined) {
-            demandNames(name, `${name}.`, boxes, ["boxes", "layers", "owners"]);
+            demandNames(name, `${name}.`, boxes, ["boxes", "layers", "groups"]);
             demand(`${name}.boxes`, boxes.boxes, Float32Array);
             const count = rowsOf(`${name}.boxes`, boxes.boxes, 6);
             perRow(`${name}.layers`, boxes.layers, Uint32Array, 1, count);
-            perRow(`${name}.owners`, boxes.owners, Uint32Array, 1, count);
-            if (boxes.layers === undefined && boxes.owners === undefined) {
+            perRow(`${name}.groups`, boxes.groups, Uint32Array, 1, count);
+            if (boxes.layers === undefined && boxes.groups === undefined) {
                 return this.host(part, boxes.boxes, count, true);
             }
-            return this.host(part, packedBoxes(boxes.boxes, boxes.layers, boxes.owners), count);
+            return this.host(part, packedBoxes(boxes.boxes, boxes.layers, boxes.groups), count);
         }
         throw unfit(name, "a Float32Array, an ArrayBuffer, an object with boxes, an object with buffer and count");
     }

@@ -20,7 +20,7 @@ export type RayMode = "closest" | "all" | "any";
  * Order of pairs, of a ray's hits and of a query's results. `"deterministic"` depends only on the input and the device.
  * `"sorted"` is ascending, the same on every device and on the CPU, and costs two more sorts.
  */
-export type PairOrder = "deterministic" | "sorted";
+export type ResultOrder = "deterministic" | "sorted";
 
 /** Initial capacities of outputs, in rows. Outputs grow automatically. */
 export interface Capacities {
@@ -41,7 +41,7 @@ export interface QueryOptions {
     /** Hits to find per ray. Default: `"closest"`. */
     readonly rayMode?: RayMode;
     /** Order of pairs, hits and results. Default: `"deterministic"`. */
-    readonly pairOrder?: PairOrder;
+    readonly order?: ResultOrder;
     /** Initial capacities of outputs. */
     readonly capacities?: Capacities;
     /** Limit on the bytes of a step's buffers. A step that needs more throws. Default: only the device's limits. */
@@ -62,7 +62,7 @@ export interface CommonOptions extends QueryOptions {
     readonly worlds?: number;
     /** False to find no pairs. Default: true. */
     readonly pairs?: boolean;
-    /** False to ignore layers and owners. Default: true. */
+    /** False to ignore layers and groups. Default: true. */
     readonly filters?: boolean;
     /** True to enable `readEvents`. Default: false. */
     readonly events?: boolean;
@@ -76,7 +76,7 @@ export interface GpuOptions extends CommonOptions {
     /**
      * WGSL function `fn admits_pair(a: u32, b: u32) -> bool` that returns whether two objects may pair. Its other names
      * must begin with `admits_`. It may call `pair_data(index)`, `pair_data_count()`, `pair_layers(object)` and
-     * `pair_owner(object)`.
+     * `pair_group(object)`.
      */
     readonly pairFilter?: string;
     /** Preferred kind of adapter, as in WebGPU. */
@@ -92,7 +92,7 @@ export interface CpuOptions extends CommonOptions {
     readonly cpu: true;
 }
 
-const QUERY_OPTIONS = ["rayMode", "pairOrder", "capacities", "maxBytes"];
+const QUERY_OPTIONS = ["rayMode", "order", "capacities", "maxBytes"];
 /** Options of a new device. */
 const OF_DEVICE = ["powerPreference", "requiredFeatures", "requiredLimits"];
 const OPTIONS = [
@@ -215,7 +215,7 @@ function set(settings: Settings, options: CommonOptions & { readonly pairFilter?
     settings.pairs = options.pairs ?? true;
     settings.filters = options.filters ?? true;
     settings.is_sorted =
-        oneOf("pairOrder", options.pairOrder ?? "deterministic", ["deterministic", "sorted"]) === "sorted";
+        oneOf("order", options.order ?? "deterministic", ["deterministic", "sorted"]) === "sorted";
     const modes = { closest: RayModeKind.Closest, all: RayModeKind.All, any: RayModeKind.Any };
     settings.ray_mode = modes[oneOf("rayMode", options.rayMode ?? "closest", ["closest", "all", "any"] as const)];
     if (options.capacities !== undefined) {

@@ -51,11 +51,11 @@ for (const cpu of [false, true]) {
                 { length: count },
                 () => ((1 << Math.floor(4 * next())) | ((1 + Math.floor(15 * next())) << 16)) >>> 0,
             );
-            const owners = Uint32Array.from({ length: count }, () => Math.floor(5 * next()));
+            const groups = Uint32Array.from({ length: count }, () => Math.floor(5 * next()));
             const meets = (a, b) => (layers[a] & (layers[b] >>> 16)) !== 0 && (layers[b] & (layers[a] >>> 16)) !== 0;
-            const admits = (a, b) => meets(a, b) && (owners[a] === 0 || owners[a] !== owners[b]);
-            const broadPhase = await lib.BroadPhase.create({ cpu, pairOrder: "sorted" });
-            broadPhase.step({ objects: { boxes: objects, layers, owners } });
+            const admits = (a, b) => meets(a, b) && (groups[a] === 0 || groups[a] !== groups[b]);
+            const broadPhase = await lib.BroadPhase.create({ cpu, order: "sorted" });
+            broadPhase.step({ objects: { boxes: objects, layers, groups } });
             const filtered = await broadPhase.readPairs();
             if (equal(filtered, pairsOf(objects, admits), "filters") < 200) throw new Error("few pairs");
             // The same boxes as rows of 32 bytes.
@@ -65,7 +65,7 @@ for (const cpu of [false, true]) {
                 floats.set(objects.subarray(6 * row, 6 * row + 3), 8 * row);
                 words[8 * row + 3] = layers[row];
                 floats.set(objects.subarray(6 * row + 3, 6 * row + 6), 8 * row + 4);
-                words[8 * row + 7] = owners[row];
+                words[8 * row + 7] = groups[row];
             }
             broadPhase.step({ objects: rows });
             equal(await broadPhase.readPairs(), filtered, "rows");
@@ -74,7 +74,7 @@ for (const cpu of [false, true]) {
             equal(await broadPhase.readPairs(), filtered.slice(100), "excluded pairs");
             broadPhase.dispose();
 
-            const flat = await lib.BroadPhase.create({ cpu, pairOrder: "sorted", dimensions: 2, margin: 0.25 });
+            const flat = await lib.BroadPhase.create({ cpu, order: "sorted", dimensions: 2, margin: 0.25 });
             flat.step({ objects: boxes(9, 800, 0.5, 28, 0.125) });
             const grown = boxes(9, 800, 0.5, 28, 0.125).map((value, index) =>
                 index % 3 === 2 ? 0 : index % 6 < 3 ? value - 0.25 : value + 0.25,
@@ -83,7 +83,7 @@ for (const cpu of [false, true]) {
             flat.dispose();
 
             const worlds = Uint32Array.from({ length: count }, (_, object) => object % 3);
-            const parted = await lib.BroadPhase.create({ cpu, pairOrder: "sorted", worlds: 3 });
+            const parted = await lib.BroadPhase.create({ cpu, order: "sorted", worlds: 3 });
             parted.step({ objects, worlds });
             const wanted = pairsOf(objects, (a, b) => worlds[a] === worlds[b]);
             equal(await parted.readPairs(), wanted, "worlds");
@@ -601,7 +601,7 @@ test("GPU: a function of WGSL admits pairs", async () => {
     await run(async () => {
         const objects = boxes(51, 1000, 1.5);
         const pairFilter = "fn admits_pair(a: u32, b: u32) -> bool { return (a + b) % pair_data(0u) == 0u; }";
-        const broadPhase = await lib.BroadPhase.create({ pairFilter, pairOrder: "sorted" });
+        const broadPhase = await lib.BroadPhase.create({ pairFilter, order: "sorted" });
         broadPhase.step({ objects, pairFilterData: new Uint32Array([3]) });
         equal(
             await broadPhase.readPairs(),

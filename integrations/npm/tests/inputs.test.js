@@ -10,7 +10,7 @@ test("buffers of the device are read in place, others are copied, and outputs ar
         const { STORAGE, COPY_DST, COPY_SRC, VERTEX } = GPUBufferUsage;
         const objects = boxes(1, 1000, 1.4);
         const wanted = pairsOf(objects);
-        const broadPhase = await lib.BroadPhase.create({ pairOrder: "sorted", rayMode: "all", events: true });
+        const broadPhase = await lib.BroadPhase.create({ order: "sorted", rayMode: "all", events: true });
         const { device } = broadPhase;
         const step = async (what, objects, more = {}) => {
             const output = broadPhase.step({ objects, ...more });
@@ -154,7 +154,7 @@ for (const cpu of [false, true]) {
                 none: () => broadPhase.step({}),
                 doubles: () => broadPhase.step({ objects: { boxes: new Float64Array(6) } }),
                 layers: () => broadPhase.step({ objects: { boxes: good, layers: new Uint32Array(3) } }),
-                owners: () => broadPhase.step({ objects: { boxes: good, owners: new Float32Array(500) } }),
+                groups: () => broadPhase.step({ objects: { boxes: good, groups: new Float32Array(500) } }),
                 rays: () => broadPhase.step({ objects: good, rays: new Float32Array(8) }),
                 halfExtents: () =>
                     broadPhase.step({
@@ -202,7 +202,7 @@ for (const cpu of [false, true]) {
             none: unfit,
             doubles: "TypeError: objects.boxes is no Float32Array",
             layers: "TypeError: objects.layers has 3 values, 500 are needed for 500 rows",
-            owners: "TypeError: objects.owners is no Uint32Array",
+            groups: "TypeError: objects.groups is no Uint32Array",
             rays: "TypeError: rays has 8 values, which is not a multiple of 7",
             halfExtents: "TypeError: rays.halfExtents has 5 values, 6 are needed for 2 rows",
             spheres: "TypeError: queries.spheres has 6 values, which is not a multiple of 4",
@@ -239,7 +239,7 @@ for (const cpu of [false, true]) {
             const step = (more) => thrown(() => broadPhase.step({ objects, ...more }));
             const told = [
                 await step({ ray: rays(2, 5, 9) }),
-                await step({ objects: { boxes: objects, owner: new Uint32Array(500) } }),
+                await step({ objects: { boxes: objects, group: new Uint32Array(500) } }),
                 await step({ objects: { boxes: objects, count: 3 } }),
                 await step({ statics: { objects, versions: 1 } }),
                 await step({ rays: { rays: rays(2, 5, 9), layer: new Uint32Array(5) } }),
@@ -273,7 +273,7 @@ for (const cpu of [false, true]) {
         }, cpu);
         const unknown = [
             "input ray",
-            "objects.owner",
+            "objects.group",
             "objects.count",
             "statics.versions",
             "rays.layer",
@@ -425,7 +425,7 @@ test("GPU: buffers that cannot be used are told", async () => {
 
 test("GPU: static rows are kept with their version, and only as they lie", async () => {
     await run(async () => {
-        const broadPhase = await lib.BroadPhase.create({ pairOrder: "sorted" });
+        const broadPhase = await lib.BroadPhase.create({ order: "sorted" });
         const { device } = broadPhase;
         const moving = boxes(90, 300, 1.5, 9);
         const of = (seed) => boxes(seed, 200, 1.5, 9);

@@ -32,7 +32,7 @@ for (const [kind, count, seed] of [
             let hits = 0;
             for (const cpu of [false, true]) {
                 const where = cpu ? "CPU" : "GPU";
-                const broadPhase = await lib.BroadPhase.create({ cpu, pairOrder: "sorted" });
+                const broadPhase = await lib.BroadPhase.create({ cpu, order: "sorted" });
                 broadPhase.step({ objects, rays: cast });
                 equal(await broadPhase.readPairs(), pairs, `${where}: pairs`);
                 const first = await broadPhase.readRayHits();

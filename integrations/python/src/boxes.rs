@@ -19,7 +19,7 @@ pub struct BoxArrays<'a> {
     pub lower: Numbers<'a>,
     pub upper: Numbers<'a>,
     pub layers: EachView<'a, u32>,
-    pub owners: EachView<'a, u32>,
+    pub groups: EachView<'a, u32>,
     /// True to fail on ignored boxes.
     pub checked: bool,
 }
@@ -89,9 +89,9 @@ fn fill<T: Copy + Default + PartialOrd + Sync>(
                 min,
                 max,
                 layers: given.layers.at(row),
-                owner: given.owners.at(row),
+                group: given.groups.at(row),
             };
-            if given.checked && !is_good && aabb.owner & Aabb::EXCLUDED == 0 {
+            if given.checked && !is_good && aabb.group & Aabb::EXCLUDED == 0 {
                 first_bad.fetch_min(row, Ordering::Relaxed);
             }
         }

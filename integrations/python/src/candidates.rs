@@ -1,6 +1,6 @@
 //! Finds mesh elements whose boxes overlap and that share no vertex.
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Queries, Query, Scene, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Queries, Query, QueryInput, Scene, Source};
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
@@ -60,12 +60,12 @@ impl Elements {
     }
 
     /// Results are exact from any origin, and found faster from one near the elements.
-    fn boxes(&self, owners: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
+    fn boxes(&self, groups: Option<ArrayView1<'_, u32>>) -> Vec<Aabb> {
         let origin = origins::near(&self.bounds);
         let aabb = |(element, bounds): (usize, &Bounds)| {
-            // An element has the owner of its first vertex.
-            let owner = owners.map_or(0, |owners| owners[self.vertices[element][0] as usize]);
-            origin.aabb(bounds[0], bounds[1]).with_owner(owner)
+            // An element has the group of its first vertex.
+            let group = groups.map_or(0, |groups| groups[self.vertices[element][0] as usize]);
+            origin.aabb(bounds[0], bounds[1]).with_group(group)
         };
         self.bounds.par_iter().enumerate().map(aabb).collect()
     }
@@ -119,7 +119,7 @@ fn swept(frames: [Option<Numbers<'_>>; 2], inflation: f64) -> PyResult<Vec<Bound
 
 /// Returns one table per wanted pair kind, in the order of [`KINDS`].
 #[pyfunction]
-#[pyo3(signature = (engine, start, end, edges, faces, *, inflation, owners, wanted, progress))]
+#[pyo3(signature = (engine, start, end, edges, faces, *, inflation, groups, wanted, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn candidates<'py>(
     py: Python<'py>,
@@ -129,7 +129,7 @@ pub fn candidates<'py>(
     edges: PyReadonlyArray2<'py, u32>,
     faces: PyReadonlyArray2<'py, u32>,
     inflation: f64,
-    owners: Option<PyReadonlyArray1<'py, u32>>,
+    groups: Option<PyReadonlyArray1<'py, u32>>,
     wanted: [bool; 6],
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyArray2<i64>>>> {
@@ -137,7 +137,7 @@ pub fn candidates<'py>(
     let finder = &mut state.finder;
     let frames = [Some(start.view()), end.as_ref().map(Matrix::view)];
     let (edges, faces) = (edges.as_array(), faces.as_array());
-    let owners = owners.as_ref().map(PyReadonlyArray1::as_array);
+    let groups = groups.as_ref().map(PyReadonlyArray1::as_array);
     let lists = work::run(py, progress.as_ref(), || {
         let of_vertices = swept(frames, inflation)?;
         let count = of_vertices.len();
@@ -156,7 +156,7 @@ pub fn candidates<'py>(
                 elements.second = Some(elements.bounds.len());
                 elements.add(&of_vertices, &rows[second]);
             }
-            lists.push(indices(&found(finder, &elements, owners)?));
+            lists.push(indices(&found(finder, &elements, groups)?));
         }
         Ok::<_, PyErr>(lists)
     })??;
@@ -164,8 +164,8 @@ pub fn candidates<'py>(
 }
 
 /// Returned indices count within each kind.
-fn found(finder: &mut Finder, elements: &Elements, owners: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
-    let boxes = elements.boxes(owners);
+fn found(finder: &mut Finder, elements: &Elements, groups: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
+    let boxes = elements.boxes(groups);
     finder.choose(&boxes);
     if let Some(second) = elements.second {
         return found_between(finder, elements, &boxes, second);
@@ -194,7 +194,10 @@ fn found_between(finder: &mut Finder, elements: &Elements, boxes: &[Aabb], secon
     let queries: Vec<_> = boxes[..second].par_iter().copied().map(Query::overlaps).collect();
     let scene = Scene {
         objects: boxes[second..].into(),
-        queries: Queries::General(Source::Host(&queries)),
+        query: QueryInput {
+            queries: Queries::General(Source::Host(&queries)),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     let descriptor = BroadPhaseDescriptor {

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, LocalOrigin, OutputOptions, Pair, PairOrder,
-    QueryInput, RayMode, Scene, Scheme, StepResult, block_on,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, LocalOrigin, OutputOptions, Pair,
+    QueryInput, RayMode, ResultOrder, Scene, Scheme, StepResult, block_on,
 };
 use numpy::ndarray::{ArrayView1, ArrayView2};
 use parking_lot::MutexGuard;
@@ -174,10 +174,10 @@ impl Engine {
             scheme,
             margin,
             outputs: OutputOptions {
-                pair_order: if sort {
-                    PairOrder::Sorted
+                order: if sort {
+                    ResultOrder::Sorted
                 } else {
-                    PairOrder::Deterministic
+                    ResultOrder::Deterministic
                 },
                 max_bytes,
                 timeout,

@@ -1,7 +1,7 @@
 //! Finds neighbours within a radius, exact in double precision.
 
 use exact_neighbors::{Lattice, Links, Refused, SHARE, Spaces, Vector, distance, dot, length};
-use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Pair, PairOrder, Scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Pair, ResultOrder, Scene};
 use numpy::ndarray::ArrayView2;
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray3};
 use pyo3::exceptions::{PyOverflowError, PyValueError};
@@ -34,7 +34,7 @@ fn pairs(finder: &mut Finder, spaces: &Spaces<'_>) -> PyResult<Vec<Pair>> {
         margin: 0.0,
         worlds: boxes.world_count.next_power_of_two(),
         outputs: OutputOptions {
-            pair_order: PairOrder::Deterministic,
+            order: ResultOrder::Deterministic,
             ..finder.plain.outputs
         },
         ..finder.plain

@@ -101,14 +101,14 @@ impl Objects {
         py: Python<'_>,
         [lower, upper]: [Numbers<'a>; 2],
         layers: EachView<'a, u32>,
-        owners: EachView<'a, u32>,
+        groups: EachView<'a, u32>,
     ) -> PyResult<(Vec<Aabb>, bool)> {
         let given = BoxArrays {
             name: "boxes",
             lower,
             upper,
             layers,
-            owners,
+            groups,
             checked: true,
         };
         let mut boxes = Vec::new();
@@ -137,7 +137,7 @@ impl Objects {
                 true => (&self.set.static_slots()[slot], given.statics[slot]),
                 false => (&self.set.slots()[slot - statics], given.moving[slot - statics]),
             };
-            (aabb.owner & Aabb::EXCLUDED == 0).then_some(bounds)
+            (aabb.group & Aabb::EXCLUDED == 0).then_some(bounds)
         })
     }
 
@@ -240,7 +240,7 @@ impl ObjectTable {
         Ok(self.lock(py)?.set.len())
     }
 
-    #[pyo3(signature = (*, lower, upper, layers, owners, is_static))]
+    #[pyo3(signature = (*, lower, upper, layers, groups, is_static))]
     #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
     fn insert<'py>(
         &self,
@@ -248,12 +248,12 @@ impl ObjectTable {
         lower: Matrix<'py>,
         upper: Matrix<'py>,
         layers: Each<'py, u32>,
-        owners: Each<'py, u32>,
+        groups: Each<'py, u32>,
         is_static: bool,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let corners = [lower.view(), upper.view()];
         let mut objects = self.lock(py)?;
-        let (bounds, are_exact) = objects.read(py, corners, layers.view(), owners.view())?;
+        let (bounds, are_exact) = objects.read(py, corners, layers.view(), groups.view())?;
         if objects.set.slots().len().max(objects.set.static_slots().len()) + bounds.len() >= 1 << 29 {
             return Err(PyValueError::new_err("a set has room for 2^29 objects"));
         }
@@ -268,7 +268,7 @@ impl ObjectTable {
         Ok(PyArray1::from_vec(py, handles))
     }
 
-    /// Keeps layers and owners. Moves nothing if a handle is invalid.
+    /// Keeps layers and groups. Moves nothing if a handle is invalid.
     #[pyo3(signature = (handles, *, lower, upper))]
     fn move_to<'py>(
         &self,

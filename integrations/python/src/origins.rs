@@ -114,7 +114,7 @@ pub fn bounds(aabb: &Aabb) -> Bounds {
 /// boxes, because another origin means another table.
 pub fn for_questions(boxes: &[Aabb]) -> LocalOrigin {
     let zero = LocalOrigin::default();
-    let object = |row: usize| (boxes[row].owner & Aabb::EXCLUDED == 0).then(|| bounds(&boxes[row]));
+    let object = |row: usize| (boxes[row].group & Aabb::EXCLUDED == 0).then(|| bounds(&boxes[row]));
     let seen = sample_objects(boxes.len(), object);
     let origin = LocalOrigin::for_boxes(seen.iter().copied(), None);
     if origin == zero {

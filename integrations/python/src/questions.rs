@@ -147,7 +147,7 @@ fn offsets(of_rows: &[u32]) -> Vec<i64> {
 
 /// Objects and offsets. With `nearest`: objects, or the number of objects, and squared distances.
 #[pyfunction]
-#[pyo3(signature = (engine, *, name, lower, upper, radius, layers, owners, worlds, nearest, checked, progress))]
+#[pyo3(signature = (engine, *, name, lower, upper, radius, layers, groups, worlds, nearest, checked, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn query<'py>(
     py: Python<'py>,
@@ -157,7 +157,7 @@ pub fn query<'py>(
     upper: Matrix<'py>,
     radius: Lengths<'py>,
     layers: Each<'py, u32>,
-    owners: Each<'py, u32>,
+    groups: Each<'py, u32>,
     worlds: Each<'py, u32>,
     nearest: Option<u32>,
     checked: bool,
@@ -170,7 +170,7 @@ pub fn query<'py>(
         lower: lower.view(),
         upper: upper.view(),
         layers: layers.view(),
-        owners: owners.view(),
+        groups: groups.view(),
         checked,
     };
     let (radius, worlds) = (radius.view(), worlds.view());

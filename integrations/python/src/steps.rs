@@ -51,7 +51,7 @@ impl Results {
 }
 
 #[pyfunction]
-#[pyo3(signature = (engine, *, lower, upper, layers, owners, worlds, world_count, excluded, finds_pairs, checked, progress))]
+#[pyo3(signature = (engine, *, lower, upper, layers, groups, worlds, world_count, excluded, finds_pairs, checked, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn step<'py>(
     py: Python<'py>,
@@ -59,7 +59,7 @@ pub fn step<'py>(
     lower: Matrix<'py>,
     upper: Matrix<'py>,
     layers: Each<'py, u32>,
-    owners: Each<'py, u32>,
+    groups: Each<'py, u32>,
     worlds: Option<PyReadonlyArray1<'py, u32>>,
     world_count: u32,
     excluded: Option<PyReadonlyArray2<'py, u32>>,
@@ -74,7 +74,7 @@ pub fn step<'py>(
         lower: lower.view(),
         upper: upper.view(),
         layers: layers.view(),
-        owners: owners.view(),
+        groups: groups.view(),
         checked,
     };
     let worlds = worlds.as_ref().map(PyReadonlyArray1::as_array);

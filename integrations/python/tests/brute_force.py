@@ -34,16 +34,16 @@ def overlap(a_lower: Array, a_upper: Array, b_lower: Array, b_upper: Array) -> A
     return np.asarray(meet.all(axis=-1))
 
 
-def admitted(rows: int, layers: Any, masks: Any, owners: Any, static: Any, worlds: Any) -> Array:
+def admitted(rows: int, layers: Any, masks: Any, groups: Any, static: Any, worlds: Any) -> Array:
     """True for each pair of boxes that filters and worlds admit."""
     may = np.ones((rows, rows), bool)
     membership = np.broadcast_to(np.asarray(0xFFFF if layers is None else layers, np.int64), rows)
     mask = np.broadcast_to(np.asarray(0xFFFF if masks is None else masks, np.int64), rows)
     meets = (membership[:, None] & mask[None]) != 0
     may &= meets & meets.T
-    if owners is not None:
-        owner = np.broadcast_to(np.asarray(owners), rows)
-        may &= (owner[:, None] == 0) | (owner[:, None] != owner[None])
+    if groups is not None:
+        group = np.broadcast_to(np.asarray(groups), rows)
+        may &= (group[:, None] == 0) | (group[:, None] != group[None])
     if static is not None:
         still = np.broadcast_to(np.asarray(static), rows)
         may &= ~(still[:, None] & still[None])
@@ -58,13 +58,13 @@ def pairs(
     *,
     layers: Any = None,
     masks: Any = None,
-    owners: Any = None,
+    groups: Any = None,
     static: Any = None,
     worlds: Any = None,
     excluded: Any = None,
 ) -> Array:
     """Pairs of boxes, ascending."""
-    meet = overlap(lower, upper, lower, upper) & admitted(len(lower), layers, masks, owners, static, worlds)
+    meet = overlap(lower, upper, lower, upper) & admitted(len(lower), layers, masks, groups, static, worlds)
     if excluded is not None and len(excluded) > 0:
         inside = excluded[(excluded < len(lower)).all(axis=1)]
         meet[inside[:, 0], inside[:, 1]] = meet[inside[:, 1], inside[:, 0]] = False

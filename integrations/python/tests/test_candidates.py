@@ -242,21 +242,21 @@ def test_a_margin_or_other_dimensions_are_refused(backend: str) -> None:
         collision_candidates(vertices, None, None, None, broad_phase=BroadPhase(backend=backend, margin=0.1))
 
 
-def test_elements_of_one_owner_are_no_candidates(backend: str) -> None:
-    """Three equal triangles, two of which have one owner."""
+def test_elements_of_one_group_are_no_candidates(backend: str) -> None:
+    """Three equal triangles, two of which have one group."""
     triangle = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]])
     vertices = np.concatenate([triangle, triangle, triangle])
     faces = np.arange(9).reshape(3, 3)
     mine = broad_phase(backend)
 
-    def found(owners: Any) -> list[list[int]]:
+    def found(groups: Any) -> list[list[int]]:
         kinds: dict[str, Any] = {"edges_edges": False, "faces_vertices": False, "faces_faces": True}
         return collision_candidates(
-            vertices, None, None, faces, owners=owners, broad_phase=mine, **kinds
+            vertices, None, None, faces, groups=groups, broad_phase=mine, **kinds
         ).faces_faces.tolist()
 
     assert found(None) == [[0, 1], [0, 2], [1, 2]]
     assert found([7, 7, 7, 7, 7, 7, 8, 8, 8]) == [[0, 2], [1, 2]]
     assert found(7) == []
-    with pytest.raises(ValueError, match="owners has the shape"):
+    with pytest.raises(ValueError, match="groups has the shape"):
         found([1, 2])

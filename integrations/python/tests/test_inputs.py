@@ -94,7 +94,7 @@ def test_other_arguments_of_any_layout_and_type(layout: str, kind: str) -> None:
 def test_words_of_any_type(kind: str) -> None:
     mine = broad_phase("cpu")
     words = (np.arange(40) % 4).astype(kind)
-    filters: dict[str, Any] = {"layers": words, "masks": words, "owners": words, "worlds": words}
+    filters: dict[str, Any] = {"layers": words, "masks": words, "groups": words, "worlds": words}
     expected = brute_force.pairs(LOWER, UPPER, **filters)
     for given in (filters, {name: word.tolist() for name, word in filters.items()}):
         assert mine.step(BOXES, **given).pairs.tobytes() == expected.tobytes()
@@ -132,7 +132,7 @@ def test_rows_that_are_all_one_row() -> None:
 )
 def test_no_boxes(backend: str, nothing: Any) -> None:
     mine = broad_phase(backend)
-    result = mine.step(nothing, layers=[], owners=[], static=[], excluded=[], worlds=[])
+    result = mine.step(nothing, layers=[], groups=[], static=[], excluded=[], worlds=[])
     assert (result.pairs.shape, result.counts["objects"]) == ((0, 2), 0)
     assert result.world_pairs is not None
     assert result.world_pairs.tolist() == [0]
@@ -182,7 +182,7 @@ WRONG_TYPES: dict[str, Any] = {
         ("boxes", lambda _, given: ObjectSet().insert(given)),
         ("boxes", lambda _, given: heatmap(given)),
         ("layers", lambda mine, given: mine.step(BOXES, layers=given)),
-        ("owners", lambda mine, given: mine.step(BOXES, owners=given)),
+        ("groups", lambda mine, given: mine.step(BOXES, groups=given)),
         ("worlds", lambda mine, given: mine.step(BOXES, worlds=given)),
         ("excluded", lambda mine, given: mine.step(BOXES, excluded=given)),
         ("origins", lambda mine, given: mine.rays(given, LOWER)),
@@ -201,7 +201,7 @@ def test_wrong_types_are_refused_by_name(wrong: str, name: str, call: Callable[[
     mine = BroadPhase(backend="cpu")
     mine.step(BOXES)
     given = WRONG_TYPES[wrong]
-    optional = ("layers", "owners", "worlds", "excluded", "half_extents", "radius", "cell")
+    optional = ("layers", "groups", "worlds", "excluded", "half_extents", "radius", "cell")
     if given is None and name in optional:
         pytest.skip("None stands for nothing here")
     with pytest.raises((TypeError, ValueError), match=name):
@@ -222,9 +222,9 @@ def test_wrong_types_are_refused_by_name(wrong: str, name: str, call: Callable[[
         ({"layers": [[1, 2, 3]]}, ValueError, "layers has the shape"),
         ({"masks": [1, 1, 1 << 16]}, ValueError, r"masks\[2\] is 65536"),
         ({"masks": -1}, ValueError, r"masks is -1"),
-        ({"owners": [0, 1 << 30, 0]}, ValueError, r"owners\[1\] is 1073741824"),
-        ({"owners": np.array([0, (1 << 64) - 1, 0], np.uint64)}, ValueError, r"owners\[.*\] is 18446744073709551615"),
-        ({"owners": [0.0, 1.0, 2.0]}, TypeError, "owners: whole numbers are needed, not float64"),
+        ({"groups": [0, 1 << 30, 0]}, ValueError, r"groups\[1\] is 1073741824"),
+        ({"groups": np.array([0, (1 << 64) - 1, 0], np.uint64)}, ValueError, r"groups\[.*\] is 18446744073709551615"),
+        ({"groups": [0.0, 1.0, 2.0]}, TypeError, "groups: whole numbers are needed, not float64"),
         ({"static": [1, 0, 1]}, TypeError, "static: booleans are needed"),
         ({"static": [True, False]}, ValueError, "static has the shape"),
         ({"worlds": 0}, ValueError, "worlds has the shape"),
@@ -442,7 +442,7 @@ def test_nullable_types_of_pandas(kind: str) -> None:
     boxes = pandas.DataFrame(BOXES).astype(kind)
     assert mine.step(boxes).pairs.tobytes() == EXPECTED.tobytes()
     words = np.arange(40) % 4
-    filters = {"layers": words, "masks": words + 1, "owners": words, "worlds": words, "static": words > 2}
+    filters = {"layers": words, "masks": words + 1, "groups": words, "worlds": words, "static": words > 2}
     expected = mine.step(BOXES, excluded=EXPECTED[:9], **filters).pairs
     as_series = {name: pandas.Series(word).convert_dtypes() for name, word in filters.items()}
     assert str(as_series["static"].dtype) == "boolean"

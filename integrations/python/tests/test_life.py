@@ -160,8 +160,8 @@ def test_a_busy_thread_leaves_others_their_turn() -> None:
 def test_other_threads_of_python_run_meanwhile(backend: str) -> None:
     mine = broad_phase(backend)
     boxes = np.zeros((20_000 if backend == "cpu" else 6_000, 6))
-    # Boxes of one owner never pair: much work, no result.
-    mine.step(boxes[:100], owners=1)
+    # Boxes of one group never pair: much work, no result.
+    mine.step(boxes[:100], groups=1)
     counted, over = 0, False
 
     def count() -> None:
@@ -176,7 +176,7 @@ def test_other_threads_of_python_run_meanwhile(backend: str) -> None:
     # Other work may keep both cores busy.
     while most < 10 and time.perf_counter() - began < GUARD:
         before = counted
-        mine.step(boxes, owners=1)
+        mine.step(boxes, groups=1)
         most = max(most, counted - before)
     over = True
     thread.join()
@@ -196,7 +196,7 @@ def bar(*_):
 module = sys.modules["gpu_broad_phase.broad_phase"]
 original, module.bar = module.bar, bar
 try:
-    mine.step(boxes, owners=1)
+    mine.step(boxes, groups=1)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
 module.bar = original
@@ -232,12 +232,12 @@ def crowd(rows: int) -> Any:
 
 
 CALLS: dict[str, Callable[[BroadPhase, int], object]] = {
-    "step": lambda mine, rows: mine.step(crowd(rows), owners=1),
+    "step": lambda mine, rows: mine.step(crowd(rows), groups=1),
     "rays": lambda mine, rows: mine.rays(np.zeros((rows, 3)), [0, 0, 1], mode="all", layers=1, masks=1),
     "query": lambda mine, rows: mine.query(boxes=crowd(rows), layers=1, masks=1),
     "neighbors": lambda mine, rows: mine.neighbors(np.random.default_rng(1).random((max(rows // 6, 5000), 3)), 10.0),
     "candidates": lambda mine, rows: collision_candidates(
-        np.zeros((rows, 3)), None, None, None, vertices_vertices=True, owners=np.ones(rows, int), broad_phase=mine
+        np.zeros((rows, 3)), None, None, None, vertices_vertices=True, groups=np.ones(rows, int), broad_phase=mine
     ),
 }
 
@@ -288,7 +288,7 @@ def test_what_a_handler_raises_ends_a_call() -> None:
     signal.setitimer(signal.ITIMER_REAL, 0.3)
     try:
         with pytest.raises(Late):
-            mine.step(np.zeros((200_000, 6), np.float32), owners=1)
+            mine.step(np.zeros((200_000, 6), np.float32), groups=1)
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
@@ -391,7 +391,7 @@ def test_a_fork_while_another_thread_is_at_work() -> None:
             yield lambda done, total: (running.set(), forked.wait())
         module = sys.modules["gpu_broad_phase.broad_phase"]
         original, module.bar = module.bar, bar
-        thread = threading.Thread(target=lambda: busy.step(boxes, owners=1))
+        thread = threading.Thread(target=lambda: busy.step(boxes, groups=1))
         thread.start()
         running.wait()
         module.bar = original
@@ -456,7 +456,7 @@ def test_processes_end_in_peace(backend: str, way: str) -> None:
             del mine
         elif way == "in a call":
             boxes = np.zeros((100_000 if backend == "cpu" else 8_000, 6), np.float32)
-            threading.Thread(target=lambda: mine.step(boxes, owners=1), daemon=True).start()
+            threading.Thread(target=lambda: mine.step(boxes, groups=1), daemon=True).start()
             time.sleep(0.1)
         print("end")
     """

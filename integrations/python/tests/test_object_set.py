@@ -24,7 +24,7 @@ class Machine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        # Expected objects by handle: lower corner, upper corner, layers, mask, owner, static.
+        # Expected objects by handle: lower corner, upper corner, layers, mask, group, static.
         self.model: dict[int, tuple[Any, Any, int, int, int, bool]] = {}
         self.gone: set[int] = set()
         self.pairs: set[tuple[int, int]] = set()
@@ -52,17 +52,17 @@ class Machine(RuleBasedStateMachine):
     def insert(self, rows: int, seed: int, static: bool, has_filters: bool) -> None:
         lower, upper = self.boxes(rows, seed)
         random = np.random.default_rng(seed)
-        layers, masks, owners = np.full(rows, 0xFFFF), np.full(rows, 0xFFFF), np.zeros(rows, int)
+        layers, masks, groups = np.full(rows, 0xFFFF), np.full(rows, 0xFFFF), np.zeros(rows, int)
         filters: dict[str, Any] = {}
         if has_filters:
-            layers, masks, owners = (random.integers(0, 8, rows) for _ in range(3))
-            filters = {"layers": layers, "masks": masks, "owners": owners}
+            layers, masks, groups = (random.integers(0, 8, rows) for _ in range(3))
+            filters = {"layers": layers, "masks": masks, "groups": groups}
         handles = self.objects.insert(np.hstack([lower, upper]), static=static, **filters)
         assert (handles.dtype, handles.shape) == (np.uint64, (rows,))
         for row, handle in enumerate(handles.tolist()):
             assert handle not in self.model
             assert handle not in self.gone
-            of_row = (int(layers[row]), int(masks[row]), int(owners[row]))
+            of_row = (int(layers[row]), int(masks[row]), int(groups[row]))
             self.model[handle] = (lower[row], upper[row], *of_row, static)
 
     @rule(seed=st.integers(0, 1 << 20))
@@ -159,10 +159,10 @@ class Machine(RuleBasedStateMachine):
         handles = self.objects.handles().tolist()
         if len(handles) < 2:
             return []
-        lower, upper, layers, masks, owners, static = zip(*(self.model[handle] for handle in handles), strict=True)
+        lower, upper, layers, masks, groups, static = zip(*(self.model[handle] for handle in handles), strict=True)
         places = np.arange(len(handles))
         excluded = np.stack([places[:-1], places[1:]], axis=1) if excludes else None
-        filters = {"layers": layers, "masks": masks, "owners": owners, "static": static}
+        filters = {"layers": layers, "masks": masks, "groups": groups, "static": static}
         pairs = brute_force.pairs(np.array(lower), np.array(upper), excluded=excluded, **filters)
         return [(handles[a], handles[b]) for a, b in pairs.tolist()]
 
@@ -240,7 +240,7 @@ def test_steps_of_a_set_refuse_what_the_set_has(backend: str) -> None:
     objects = ObjectSet()
     objects.insert(np.zeros((2, 6)))
     mine = broad_phase(backend)
-    for name in ("layers", "masks", "owners", "static", "worlds"):
+    for name in ("layers", "masks", "groups", "static", "worlds"):
         given: dict[str, Any] = {name: [0, 0]}
         with pytest.raises(ValueError, match=f"{name}: an ObjectSet takes them"):
             mine.step(objects, **given)

@@ -21,7 +21,7 @@ CHOICES: list[dict[str, Any]] = [
     {"scheme": "adaptive", "cell_size": 0.5, "dimensions": 2},
     {"scheme": "adaptive", "cell_size": 1.0, "sort": False, "margin": 0.5},
 ]
-FILTERS = ("layers", "masks", "owners", "static", "worlds", "excluded")
+FILTERS = ("layers", "masks", "groups", "static", "worlds", "excluded")
 
 
 def filters_of(names: frozenset[str], rows: int, seed: int) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def filters_of(names: frozenset[str], rows: int, seed: int) -> dict[str, Any]:
     all_of_them = {
         "layers": random.integers(0, 1 << 16, rows) & random.integers(0, 1 << 16, rows),
         "masks": random.integers(0, 1 << 16, rows) & random.integers(0, 1 << 16, rows),
-        "owners": random.choice([0, 1, 2, (1 << 30) - 1], rows),
+        "groups": random.choice([0, 1, 2, (1 << 30) - 1], rows),
         "static": random.random(rows) < 0.5,
         "worlds": random.integers(0, 3, rows),
         "excluded": random.integers(0, max(rows, 1) + 2, (2 * rows, 2)),
@@ -173,8 +173,8 @@ def test_filters_may_be_one_number_for_all(backend: str) -> None:
     mine = broad_phase(backend)
     assert len(mine.step(boxes, layers=1, masks=1)) == 3
     assert len(mine.step(boxes, layers=1, masks=2)) == 0
-    assert len(mine.step(boxes, owners=7)) == 0
-    assert len(mine.step(boxes, owners=0)) == 3
+    assert len(mine.step(boxes, groups=7)) == 0
+    assert len(mine.step(boxes, groups=0)) == 3
     assert len(mine.step(boxes, static=True)) == 0
     assert len(mine.step(boxes, static=False)) == 3
     assert len(mine.step(boxes, layers=0)) == 0
@@ -202,7 +202,7 @@ def test_steps_above_max_bytes_are_refused(gpu: str) -> None:
 
 def test_why_says_what_the_pairs_say(backend: str) -> None:
     mine = broad_phase(backend)
-    mine.step([[0, 0, 0, 1, 1, 1], [1, 1, 1, 2, 2, 2], [5, 0, 0, 6, 1, 1]], owners=[1, 2, 1])
+    mine.step([[0, 0, 0, 1, 1, 1], [1, 1, 1, 2, 2, 2], [5, 0, 0, 6, 1, 1]], groups=[1, 2, 1])
     assert "are a pair" in mine.why(0, 1)
     assert "are not a pair" in mine.why(0, 2)
     assert mine.stats()["objects"] == 3

@@ -15,7 +15,7 @@ from conftest import peer
 from gpu_broad_phase import BroadPhase, collision_candidates
 from gpu_broad_phase._progress import bar
 
-# Boxes of one owner never pair: much work, no result.
+# Boxes of one group never pair: much work, no result.
 LONG = np.zeros((15_000, 6), np.float32)
 
 
@@ -52,7 +52,7 @@ def step_until(mine: BroadPhase, is_enough: Callable[[], bool]) -> None:
     while not is_enough():
         assert rows < 1 << 20, "no step has shown a bar"
         FakeBar.made.clear()
-        mine.step(np.zeros((rows, 6), np.float32), owners=1)
+        mine.step(np.zeros((rows, 6), np.float32), groups=1)
         rows *= 2
 
 
@@ -93,7 +93,7 @@ def test_each_call_takes_a_bar() -> None:
 
 
 def test_none_is_shown_unasked(bars: list[FakeBar]) -> None:
-    BroadPhase(backend="cpu").step(LONG, owners=1)
+    BroadPhase(backend="cpu").step(LONG, groups=1)
     assert bars == []
 
 
@@ -130,5 +130,5 @@ def test_nothing_breaks_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ImportError):
         importlib.import_module("tqdm")
     mine = BroadPhase(backend="cpu", progress=True)
-    assert len(mine.step(LONG, owners=1)) == 0
+    assert len(mine.step(LONG, groups=1)) == 0
     assert len(mine.step(np.zeros((3, 6)))) == 3

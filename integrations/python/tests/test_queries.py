@@ -61,11 +61,11 @@ def test_queries_find_what_brute_force_finds(
     of_boxes: dict[str, Any] = {}
     may = np.ones((count, rows), bool)
     if has_filters:
-        names = {"layers": 16, "masks": 16, "owners": 3, "worlds": 3}
+        names = {"layers": 16, "masks": 16, "groups": 3, "worlds": 3}
         words = {name: random.integers(0, below, count + rows) for name, below in names.items()}
         of_boxes = {name: word[count:] for name, word in words.items()}
         question |= {name: word[:count] for name, word in words.items()}
-        of_both = [words[name] for name in ("layers", "masks", "owners")]
+        of_both = [words[name] for name in ("layers", "masks", "groups")]
         may = brute_force.admitted(count + rows, *of_both, None, words["worlds"])[:count, count:]
     mine = broad_phase(backend, dimensions=dimensions)
     mine.step(np.hstack([lower, upper]), **of_boxes)
@@ -214,7 +214,7 @@ def test_special_queries(backend: str) -> None:
         ({"points": [[0, 0, 0]], "k": 1025}, ValueError, "k "),
         ({"points": [[0, 0, 0]], "k": -1}, ValueError, "k "),
         ({"points": [[0, 0, 0]], "k": 1.5}, TypeError, "k: a whole number"),
-        ({"points": [[0, 0, 0]], "owners": 1 << 30}, ValueError, r"owners is 1073741824"),
+        ({"points": [[0, 0, 0]], "groups": 1 << 30}, ValueError, r"groups is 1073741824"),
         ({"points": [[0, 0, 0]], "worlds": 0.5}, TypeError, "worlds: whole numbers are needed"),
     ],
 )

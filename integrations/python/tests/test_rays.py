@@ -113,7 +113,7 @@ def test_rays_meet_what_a_slab_test_says(
     may = np.ones((count, rows), bool)
     if has_filters:
         words, masks = (random.integers(0, 16, count + rows) for _ in range(2))
-        of_boxes = {"layers": words[count:], "masks": masks[count:], "owners": 1, "static": True}
+        of_boxes = {"layers": words[count:], "masks": masks[count:], "groups": 1, "static": True}
         rays |= {"layers": words[:count], "masks": masks[:count]}
         may &= (words[:count, None] & masks[None, count:]) != 0
         may &= (masks[:count, None] & words[None, count:]) != 0

@@ -1,5 +1,5 @@
 use super::*;
-use crate::api::descriptor::PairOrder;
+use crate::api::descriptor::ResultOrder;
 use crate::api::error::DescriptorError;
 use crate::api::input::{Queries, Source};
 use crate::api::queries::{NearestObject, Query, QueryMode, SelfQuery};
@@ -76,7 +76,10 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) {
     }
     for wanted in [1, 5] {
         let scene = Scene {
-            query_mode: QueryMode::Nearest(wanted),
+            query: QueryInput {
+                query_mode: QueryMode::Nearest(wanted),
+                ..scene.query
+            },
             ..*scene
         };
         let nearest = step_scene(descriptor, &scene).unwrap().query_nearest;
@@ -110,13 +113,13 @@ fn queries(random: &mut SplitMix, objects: &[Aabb], worlds: u32) -> Vec<Query> {
             };
             query.bounds.layers = random.pick(&[u32::MAX, u32::MAX, object.layers, 0x0003_0001]);
             match random.below(30) {
-                0 => query.bounds.owner = Aabb::EXCLUDED,
+                0 => query.bounds.group = Aabb::EXCLUDED,
                 1 => query.bounds.min[1] = f32::NAN,
                 2 => query.bounds.max[0] = f32::INFINITY,
                 3 => query.radius = -1.0,
                 4 => query.radius = f32::NAN,
                 5 => query.radius = random.pick(&[1e-30, 1e10, 3e38, f32::INFINITY]),
-                6 => query.bounds.owner = Aabb::STATIC | 1,
+                6 => query.bounds.group = Aabb::STATIC | 1,
                 _ => {}
             }
             query.in_world(random.below(worlds + 1))
@@ -145,7 +148,10 @@ fn queries_agree_with_brute_force() {
                         Queries::General(Source::Host(&queries)),
                         Queries::Boxes(Source::Host(&boxes)),
                     ] {
-                        let scene = Scene { queries, ..base };
+                        let scene = Scene {
+                            query: QueryInput { queries, ..base.query },
+                            ..base
+                        };
                         check(
                             &descriptor,
                             &scene,
@@ -170,9 +176,9 @@ fn points(random: &mut SplitMix, count: u32, on_lattice: bool) -> Vec<Aabb> {
     let mut point = |_| {
         let mut point = Aabb::point(random.vector(&mut coordinate));
         match random.below(40) {
-            0 => point.owner = Aabb::EXCLUDED,
+            0 => point.group = Aabb::EXCLUDED,
             1 => point.min[0] = f32::NAN,
-            2 => point.owner = 5,
+            2 => point.group = 5,
             3 => point.max[2] = f32::INFINITY,
             _ => {}
         }
@@ -213,7 +219,10 @@ fn neighbors_agree_with_brute_force() {
                         let ids: Vec<_> = (0..count).map(|point| point % 4).collect();
                         let scene = Scene {
                             worlds: Source::Host(if descriptor.worlds > 1 { &ids[..] } else { &[] }),
-                            queries: SelfQuery::Within { radius, half }.into(),
+                            query: QueryInput {
+                                queries: SelfQuery::Within { radius, half }.into(),
+                                ..QueryInput::default()
+                            },
                             ..only(&points)
                         };
                         let what =
@@ -240,7 +249,10 @@ fn neighbors_once_are_half_of_neighbors_both_ways() {
         };
         let pairs = |half| {
             let scene = Scene {
-                queries: SelfQuery::Within { radius: 0.9, half }.into(),
+                query: QueryInput {
+                    queries: SelfQuery::Within { radius: 0.9, half }.into(),
+                    ..QueryInput::default()
+                },
                 ..only(&points)
             };
             let result = step_scene(&descriptor, &scene).unwrap();
@@ -279,7 +291,10 @@ fn query_tests_stay_few() {
             ..Default::default()
         };
         let scene = Scene {
-            queries: (&queries[..]).into(),
+            query: QueryInput {
+                queries: (&queries[..]).into(),
+                ..QueryInput::default()
+            },
             ..only(&objects)
         };
         let counters = step_scene(&descriptor, &scene).unwrap().counters;
@@ -357,7 +372,10 @@ fn nothing_costs_more_than_testing_everything_a_few_times() {
             (0.2, [1.0; 3]),
         ] {
             let scene = Scene {
-                queries: SelfQuery::within(radius).into(),
+                query: QueryInput {
+                    queries: SelfQuery::within(radius).into(),
+                    ..QueryInput::default()
+                },
                 ..only(&points)
             };
             let tests = step_scene(&descriptor(periods), &scene)
@@ -372,7 +390,10 @@ fn nothing_costs_more_than_testing_everything_a_few_times() {
         }
         for objects in [&boxes, &rods] {
             let scene = Scene {
-                queries: Queries::Boxes(Source::Host(&objects[..40])),
+                query: QueryInput {
+                    queries: Queries::Boxes(Source::Host(&objects[..40])),
+                    ..QueryInput::default()
+                },
                 ..only(objects)
             };
             let counters = step_scene(&descriptor([0.0; 3]), &scene).unwrap().counters;
@@ -398,7 +419,10 @@ fn periods_and_radii_that_cannot_work_are_refused() {
     }
     for radius in [-1.0, f32::NAN, f32::INFINITY] {
         let scene = Scene {
-            queries: SelfQuery::Within { radius, half: false }.into(),
+            query: QueryInput {
+                queries: SelfQuery::Within { radius, half: false }.into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let error = step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap_err();
@@ -440,7 +464,10 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
             };
             let neighbors = SelfQuery::Within { radius, half: false };
             let scene = Scene {
-                queries: neighbors.into(),
+                query: QueryInput {
+                    queries: neighbors.into(),
+                    ..QueryInput::default()
+                },
                 ..only(&points)
             };
             check(
@@ -499,11 +526,14 @@ fn nothing_apart_is_within_a_radius_of_zero() {
             ..Default::default()
         };
         let scene = Scene {
-            queries: SelfQuery::Within {
-                radius: 0.0,
-                half: false,
-            }
-            .into(),
+            query: QueryInput {
+                queries: SelfQuery::Within {
+                    radius: 0.0,
+                    half: false,
+                }
+                .into(),
+                ..QueryInput::default()
+            },
             ..only(&points)
         };
         check(&descriptor, &scene, &format!("{scheme:?}"));
@@ -537,8 +567,11 @@ fn results_are_bit_for_bit_those_of_the_reference_passes() {
                             objects: objects[..statics].into(),
                             ..Statics::default()
                         },
-                        queries,
-                        query_mode,
+                        query: QueryInput {
+                            queries,
+                            query_mode,
+                            ..QueryInput::default()
+                        },
                         ..Scene::default()
                     })
                 });
@@ -551,7 +584,7 @@ fn results_are_bit_for_bit_those_of_the_reference_passes() {
                     };
                     let sorted = BroadPhaseDescriptor {
                         outputs: OutputOptions {
-                            pair_order: PairOrder::Sorted,
+                            order: ResultOrder::Sorted,
                             ..OutputOptions::default()
                         },
                         ..descriptor
@@ -564,7 +597,7 @@ fn results_are_bit_for_bit_those_of_the_reference_passes() {
                             bytes(&found.query_nearest) == bytes(&expected.query_nearest)
                                 && found.query_objects == expected.query_objects,
                             "{scheme:?}, kind {kind}, {count} objects, {:?}",
-                            scene.queries
+                            scene.query.queries
                         );
                     }
                 }

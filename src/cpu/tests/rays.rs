@@ -1,5 +1,5 @@
 use super::*;
-use crate::api::descriptor::{OutputOptions, PairOrder};
+use crate::api::descriptor::{OutputOptions, ResultOrder};
 use crate::api::scene::Statics;
 
 /// Adds layers, half extents, `t_min` and worlds. Some values make rays invalid.
@@ -78,7 +78,10 @@ fn swept_rays_agree_with_brute_force() {
                     let scene = Scene {
                         objects: Source::Host(&objects),
                         worlds: Source::Host(&in_worlds),
-                        rays: form,
+                        query: QueryInput {
+                            rays: form,
+                            ..QueryInput::default()
+                        },
                         ..Scene::default()
                     };
                     let what = format!("seed {seed} kind {kind} {dimensions:?} {worlds} worlds {scheme:?}");
@@ -109,7 +112,13 @@ fn a_swept_ray_without_extents_is_the_plain_one() {
             ..BroadPhaseDescriptor::default()
         };
         let [plain, swept] = [Rays::Plain(Source::Host(&lines)), Rays::Swept(Source::Host(&wide))].map(|rays| {
-            let scene = Scene { rays, ..only(&objects) };
+            let scene = Scene {
+                query: QueryInput {
+                    rays,
+                    ..QueryInput::default()
+                },
+                ..only(&objects)
+            };
             step_scene(&descriptor, &scene).unwrap()
         });
         assert_eq!(plain, swept);
@@ -255,7 +264,10 @@ fn box_tests_of_wide_rays_stay_few() {
                 ..BroadPhaseDescriptor::default()
             };
             let scene = Scene {
-                rays: Rays::Swept(Source::Host(&rays)),
+                query: QueryInput {
+                    rays: Rays::Swept(Source::Host(&rays)),
+                    ..QueryInput::default()
+                },
                 ..only(&objects)
             };
             let counters = step_scene(&descriptor, &scene).unwrap().counters;
@@ -307,7 +319,10 @@ fn rows_longer_than_their_table_give_each_hit_once() {
             ..BroadPhaseDescriptor::default()
         };
         let scene = Scene {
-            rays: Rays::Swept(Source::Host(&rays)),
+            query: QueryInput {
+                rays: Rays::Swept(Source::Host(&rays)),
+                ..QueryInput::default()
+            },
             ..only(&objects)
         };
         let grid = trace(&descriptor, &scene).unwrap().grid;
@@ -376,7 +391,10 @@ fn cells_of_rays_follow_the_ray() {
                 ..BroadPhaseDescriptor::default()
             };
             let scene = Scene {
-                rays: Rays::Swept(Source::Host(&rays)),
+                query: QueryInput {
+                    rays: Rays::Swept(Source::Host(&rays)),
+                    ..QueryInput::default()
+                },
                 ..only(&objects)
             };
             let trace = trace(&descriptor, &scene).unwrap();
@@ -454,7 +472,10 @@ fn windows_of_ray_cells_join_to_the_whole() {
         ..BroadPhaseDescriptor::default()
     };
     let scene = Scene {
-        rays: Rays::Plain(Source::Host(&lines)),
+        query: QueryInput {
+            rays: Rays::Plain(Source::Host(&lines)),
+            ..QueryInput::default()
+        },
         ..only(&objects)
     };
     let whole = trace(&descriptor, &scene).unwrap();
@@ -781,7 +802,7 @@ fn rays_through_trees_hit_what_those_through_cells_hit() {
                     scheme,
                     outputs: OutputOptions {
                         ray_mode,
-                        pair_order: PairOrder::Sorted,
+                        order: ResultOrder::Sorted,
                         ..Default::default()
                     },
                     pairs: false,
@@ -792,7 +813,10 @@ fn rays_through_trees_hit_what_those_through_cells_hit() {
                         objects: objects[..statics].into(),
                         ..Statics::default()
                     },
-                    rays,
+                    query: QueryInput {
+                        rays,
+                        ..QueryInput::default()
+                    },
                     ..only(&objects[statics..])
                 };
                 let (found, expected) = (step_scene(&descriptor, &scene), trace(&descriptor, &scene).unwrap());

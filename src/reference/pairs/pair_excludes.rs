@@ -9,7 +9,7 @@ use crate::shared::murmur::hash;
 /// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter).
 pub type Admits<'a> = dyn Fn(u32, u32) -> bool + Sync + 'a;
 
-/// Exclusions other than layer and owner filters. The default excludes nothing.
+/// Exclusions other than layer and group filters. The default excludes nothing.
 #[derive(Clone, Copy, Default)]
 pub struct Excludes<'a> {
     pub exclusions: Exclusions,

@@ -33,7 +33,7 @@ pub fn walk_static(
         high: own.high,
         radius: 0.0,
         layers: object.layers,
-        owner: object.owner,
+        group: object.group,
         world: own.world,
         querier: None,
         seeks_corners: false,

@@ -35,10 +35,10 @@ fn overlaps(a: &Record, b: &Record) -> bool {
 }
 
 pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
-    let owner = a.owner & Aabb::OWNER_MASK;
-    let same_owner = owner != 0 && owner == b.owner & Aabb::OWNER_MASK;
-    let both_static = a.owner & b.owner & Aabb::STATIC != 0;
-    passes_layers(a.layers, b.layers) && !same_owner && !both_static
+    let group = a.group & Aabb::GROUP_MASK;
+    let same_group = group != 0 && group == b.group & Aabb::GROUP_MASK;
+    let both_static = a.group & b.group & Aabb::STATIC != 0;
+    passes_layers(a.layers, b.layers) && !same_group && !both_static
 }
 
 pub(crate) fn passes_layers(a: u32, b: u32) -> bool {

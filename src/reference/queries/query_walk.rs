@@ -118,7 +118,7 @@ pub(crate) fn passes(
 ) -> bool {
     let filters = Aabb {
         layers: query.layers,
-        owner: query.owner,
+        group: query.group,
         ..Aabb::point([0.0; 3])
     };
     let passes = !overrides.filters || passes_filters(&filters, &input.objects[object as usize]);

@@ -41,10 +41,10 @@ pub fn prepare(params: &Params, source_objects: &[Aabb], object_limits: &[u32], 
             object.min[0] = f32::from_bits(0x7fc0_0000);
         }
         if index >= limit {
-            object.owner = Aabb::EXCLUDED;
+            object.group = Aabb::EXCLUDED;
         }
         if params.first_object + index < params.static_count {
-            object.owner |= Aabb::STATIC;
+            object.group |= Aabb::STATIC;
         }
         object
     };

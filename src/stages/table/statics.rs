@@ -76,7 +76,7 @@ pub(crate) fn sources(
 fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, source: Source<'_, T>) -> Input {
     let Placement { offset, bytes, .. } = source.placement(device.limits().min_storage_buffer_offset_alignment);
     let buffer = match source {
-        Source::Device { buffer, .. } => buffer.clone(),
+        Source::Device(source) => source.buffer.clone(),
         Source::Host(elements) => {
             let usage = wgpu::BufferUsages::STORAGE;
             filled(

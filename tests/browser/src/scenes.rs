@@ -155,9 +155,12 @@ pub async fn queries(gpu: &Gpu, say: Say<'_>) {
     ];
     for (what, queries, query_mode) in asked {
         let scene = Scene {
-            queries,
-            query_mode,
-            rays: Default::default(),
+            query: QueryInput {
+                queries,
+                query_mode,
+                rays: Default::default(),
+                ..scene.query
+            },
             ..scene
         };
         check(gpu, descriptor, &scene, what, say).await;
@@ -167,8 +170,11 @@ pub async fn queries(gpu: &Gpu, say: Say<'_>) {
         ..descriptor
     };
     let scene = Scene {
-        queries: SelfQuery::within(2.5).into(),
-        rays: Default::default(),
+        query: QueryInput {
+            queries: SelfQuery::within(2.5).into(),
+            rays: Default::default(),
+            ..scene.query
+        },
         ..scene
     };
     check(gpu, periodic, &scene, "neighbours in a periodic world", say).await;
@@ -243,10 +249,10 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
         .map(of_center)
         .map(|[center, half]| Aabb::from_center_half(center, half))
         .collect();
-    let Rays::Plain(Source::Host(rays)) = scene.rays else {
+    let Rays::Plain(Source::Host(rays)) = scene.query.rays else {
         panic!("plain rays on the host");
     };
-    let Queries::Boxes(Source::Host(queries)) = scene.queries else {
+    let Queries::Boxes(Source::Host(queries)) = scene.query.queries else {
         panic!("boxes on the host");
     };
     let in_centers = Fields::of(gpu, boxes, |at| {
@@ -264,8 +270,11 @@ pub async fn strided(gpu: &Gpu, say: Say<'_>) {
     };
     let given = Scene {
         objects: in_centers.source().layout(BoxLayout::CenterHalf, BoxWords::Padding),
-        rays: Rays::Plain(in_rays.source()),
-        queries: in_corners.source().layout(BoxLayout::MinMax, BoxWords::Tight).into(),
+        query: QueryInput {
+            rays: Rays::Plain(in_rays.source()),
+            queries: in_corners.source().layout(BoxLayout::MinMax, BoxWords::Tight).into(),
+            ..scene.query
+        },
         ..scene
     };
     let descriptor = BroadPhaseDescriptor {
@@ -370,7 +379,7 @@ fn main(@builtin(global_invocation_id) id: vec3u) {
 pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
-    let Rays::Plain(Source::Host(rays)) = scene.rays else {
+    let Rays::Plain(Source::Host(rays)) = scene.query.rays else {
         panic!("plain rays on the host");
     };
     let mut count = 0;
@@ -511,7 +520,10 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
             assert!(step.pairs.iter().copied().collect::<BTreeSet<_>>() == now, "{what}");
             let scene = Scene {
                 objects: Source::Host(objects),
-                queries: Queries::Boxes(Source::Host(&objects[..100])),
+                query: QueryInput {
+                    queries: Queries::Boxes(Source::Host(&objects[..100])),
+                    ..QueryInput::default()
+                },
                 ..Scene::default()
             };
             let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();

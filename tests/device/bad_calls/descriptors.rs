@@ -108,7 +108,7 @@ fn no_worlds_and_capacities_of_nothing_are_refused() {
                     ("hits", Capacities { hits: none, ..all }),
                     ("entries", Capacities { entries: none, ..all }),
                     ("ray cells", Capacities { ray_cells: none, ..all }),
-                    ("results", Capacities { results: none, ..all }),
+                    ("results of queries", Capacities { results: none, ..all }),
                 ] {
                     let descriptor = BroadPhaseDescriptor {
                         scheme,
@@ -332,11 +332,14 @@ fn periods_from_the_smallest_to_the_largest_move_positions() {
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let scene = Scene {
                     objects: Source::Host(&points),
-                    queries: SelfQuery::Within {
-                        radius: 0.4,
-                        half: false,
-                    }
-                    .into(),
+                    query: QueryInput {
+                        queries: SelfQuery::Within {
+                            radius: 0.4,
+                            half: false,
+                        }
+                        .into(),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let found = whole(&adapter, &mut on_gpu, scene);
@@ -362,11 +365,14 @@ fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
         };
         let scene = Scene {
             objects: Source::Host(&objects),
-            queries: SelfQuery::Within {
-                radius: 0.5,
-                half: false,
-            }
-            .into(),
+            query: QueryInput {
+                queries: SelfQuery::Within {
+                    radius: 0.5,
+                    half: false,
+                }
+                .into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
@@ -444,8 +450,11 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                 let rays = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
                 let scene = Scene {
                     objects: Source::Host(&[UNIT, UNIT]),
-                    rays: rays.as_slice().into(),
-                    queries: Queries::Boxes(Source::Host(&[UNIT])),
+                    query: QueryInput {
+                        rays: rays.as_slice().into(),
+                        queries: Queries::Boxes(Source::Host(&[UNIT])),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let descriptor = BroadPhaseDescriptor {

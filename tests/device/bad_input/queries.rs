@@ -13,18 +13,24 @@ fn queries_with_a_nan_inverted_bounds_or_a_negative_radius_find_nothing() {
     let radii = [-1.0, -1e-45, f32::MIN, -INFINITY].into_iter().chain(NANS);
     faulty.extend(radii.map(|radius| Query { radius, ..all_around }));
     faulty.extend([1, u32::MAX].map(|world| all_around.in_world(world)));
-    let excluded = Query::from(all_around.bounds.with_owner(Aabb::EXCLUDED));
+    let excluded = Query::from(all_around.bounds.with_group(Aabb::EXCLUDED));
     let mixed: Vec<_> = faulty.iter().flat_map(|&query| [query, all_around, excluded]).collect();
     for query_mode in [QueryMode::All, QueryMode::Nearest(2)] {
         let scene = Scene {
             objects: Source::Host(&objects),
-            queries: mixed.as_slice().into(),
-            query_mode,
+            query: QueryInput {
+                queries: mixed.as_slice().into(),
+                query_mode,
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         assert_eq!(check(&scene, "faulty queries").queries_invalid as usize, faulty.len());
         let scene = Scene {
-            queries: bounds.as_slice().into(),
+            query: QueryInput {
+                queries: bounds.as_slice().into(),
+                ..scene.query
+            },
             ..scene
         };
         let counters = check(&scene, "faulty boxes");
@@ -71,8 +77,11 @@ fn infinite_huge_and_vanishing_queries_find_all_that_they_cover() {
         ] {
             let scene = Scene {
                 objects: Source::Host(&objects),
-                queries,
-                query_mode,
+                query: QueryInput {
+                    queries,
+                    query_mode,
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             assert_eq!(check(&scene, "queries without end").queries_invalid, 0);
@@ -90,18 +99,21 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
     objects.extend(NANS.map(|nan| Aabb::point([0.0, nan, 0.0])));
     objects.extend([INFINITY, -INFINITY, f32::MAX, f32::MIN, 1e30].map(|far| Aabb::point([far, 0.0, 0.0])));
     objects.extend([
-        Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED),
+        Aabb::point([0.0; 3]).with_group(Aabb::EXCLUDED),
         Aabb::point([-0.0; 3]),
         Aabb::point([1e-45; 3]),
     ]);
     for radius in [0.0, -0.0, 1e-45, 1e-30, 2.0, 1e25, 3.4e38] {
         let scene = Scene {
             objects: Source::Host(&objects),
-            queries: SelfQuery::Within {
-                radius,
-                half: radius > 1.0,
-            }
-            .into(),
+            query: QueryInput {
+                queries: SelfQuery::Within {
+                    radius,
+                    half: radius > 1.0,
+                }
+                .into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         check(&scene, "radii");
@@ -112,7 +124,10 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
         for radius in [-1e-45, -1.0, INFINITY, -INFINITY, f32::NAN] {
             let scene = Scene {
                 objects: Source::Host(&objects),
-                queries: SelfQuery::Within { radius, half: false }.into(),
+                query: QueryInput {
+                    queries: SelfQuery::Within { radius, half: false }.into(),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             let error = on_gpu.step(&mut encoder(adapter), scene).expect_err("no radius");
@@ -138,8 +153,11 @@ fn more_nearest_objects_than_there_are_end_in_none() {
     ];
     let scene = Scene {
         objects: Source::Host(&objects[..5]),
-        queries: queries.as_slice().into(),
-        query_mode: QueryMode::Nearest(40),
+        query: QueryInput {
+            queries: queries.as_slice().into(),
+            query_mode: QueryMode::Nearest(40),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     check(&scene, "more than there are");
@@ -148,8 +166,11 @@ fn more_nearest_objects_than_there_are_end_in_none() {
         let (descriptor, on_gpu) = &mut by_mode[0];
         for (nearest, queries) in [(0, &queries[..]), (0, &[]), (1025, &queries[..1]), (u32::MAX, &queries)] {
             let scene = Scene {
-                queries: queries.into(),
-                query_mode: QueryMode::Nearest(nearest),
+                query: QueryInput {
+                    queries: queries.into(),
+                    query_mode: QueryMode::Nearest(nearest),
+                    ..scene.query
+                },
                 ..scene
             };
             let error = on_gpu
@@ -168,8 +189,11 @@ fn more_nearest_objects_than_there_are_end_in_none() {
             assert_eq!(error, StepError::Input(expected), "{descriptor:?}");
         }
         let nobody = Scene {
-            queries: Queries::None,
-            query_mode: QueryMode::Nearest(1024),
+            query: QueryInput {
+                queries: Queries::None,
+                query_mode: QueryMode::Nearest(1024),
+                ..scene.query
+            },
             ..scene
         };
         assert!(whole(adapter, on_gpu, nobody).query_nearest.is_empty());
@@ -182,8 +206,11 @@ fn a_radius_of_minus_zero_is_none() {
     for query_mode in [QueryMode::All, QueryMode::Nearest(2)] {
         let scene = Scene {
             objects: Source::Host(&cubes()),
-            queries: queries.as_slice().into(),
-            query_mode,
+            query: QueryInput {
+                queries: queries.as_slice().into(),
+                query_mode,
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         check(&scene, "minus zero");
@@ -192,8 +219,8 @@ fn a_radius_of_minus_zero_is_none() {
 
 #[test]
 fn excluded_queries_are_not_invalid_whatever_they_hold() {
-    let excluded = Query::from(Aabb::new([-9.0; 3], [9.0; 3]).with_owner(Aabb::EXCLUDED));
-    let with_bounds = |bounds: Aabb| Query::from(bounds.with_owner(Aabb::EXCLUDED));
+    let excluded = Query::from(Aabb::new([-9.0; 3], [9.0; 3]).with_group(Aabb::EXCLUDED));
+    let with_bounds = |bounds: Aabb| Query::from(bounds.with_group(Aabb::EXCLUDED));
     let queries = [
         Query {
             radius: -1.0,
@@ -209,7 +236,10 @@ fn excluded_queries_are_not_invalid_whatever_they_hold() {
     ];
     let scene = Scene {
         objects: Source::Host(&cubes()),
-        queries: queries.as_slice().into(),
+        query: QueryInput {
+            queries: queries.as_slice().into(),
+            ..QueryInput::default()
+        },
         ..Default::default()
     };
     assert_eq!(check(&scene, "excluded queries").queries_invalid, 0);
@@ -231,8 +261,11 @@ fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
         for most in [1, 5, 70] {
             let scene = Scene {
                 objects: Source::Host(&objects),
-                queries: queries.as_slice().into(),
-                query_mode: QueryMode::Nearest(most),
+                query: QueryInput {
+                    queries: queries.as_slice().into(),
+                    query_mode: QueryMode::Nearest(most),
+                    ..QueryInput::default()
+                },
                 ..Default::default()
             };
             for mut bench in benches() {
@@ -256,7 +289,10 @@ fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
         }
         let all = Scene {
             objects: Source::Host(&objects),
-            queries: queries.as_slice().into(),
+            query: QueryInput {
+                queries: queries.as_slice().into(),
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         check(&all, "extreme distances");
@@ -284,9 +320,12 @@ fn minus_zero_is_zero_wherever_a_length_is_given() {
             for query_mode in [QueryMode::All, QueryMode::Nearest(3)] {
                 let scene = Scene {
                     objects: Source::Host(&objects),
-                    rays: Rays::Swept(Source::Host(&rays)),
-                    queries,
-                    query_mode,
+                    query: QueryInput {
+                        rays: Rays::Swept(Source::Host(&rays)),
+                        queries,
+                        query_mode,
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let mut on_gpu = broad_phase(&adapter, &minus_zero);
@@ -320,7 +359,10 @@ fn a_radius_of_the_largest_float_reaches_everything() {
     ] {
         let scene = Scene {
             objects: Source::Host(&objects),
-            queries,
+            query: QueryInput {
+                queries,
+                ..QueryInput::default()
+            },
             ..Default::default()
         };
         for mut bench in benches() {

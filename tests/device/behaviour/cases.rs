@@ -8,7 +8,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BoxLayout, BoxWords, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
     DeviceCount, Dimensions, DispatchArgs, Events, Growth, ObjectSet, Output, OutputOptions, Page, Pair, PairEvent,
-    PairEvents, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery,
+    PairEvents, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, ResultOrder, Scene, Scheme, SelfQuery,
     SortStrategy, Source, Statics, SweptRay, wgpu,
 };
 use pollster::block_on;
@@ -44,7 +44,7 @@ const PAGES: [Page; 2] = [
     },
 ];
 const FILTER: &str = "fn admits_pair(a: u32, b: u32) -> bool {
-    return pair_data((a + b) % pair_data_count()) != (pair_owner(a) & 1u);
+    return pair_data((a + b) % pair_data_count()) != (pair_group(a) & 1u);
 }";
 
 fn with(change: impl FnOnce(&mut Descriptor)) -> Descriptor {
@@ -137,7 +137,7 @@ fn on_gpu(name: &'static str, descriptor: Descriptor, body: Body) -> Case {
 fn options(all: &Descriptor, fixed: &Descriptor) -> Vec<Case> {
     let sorted = |descriptor: &Descriptor| {
         let mut sorted = *descriptor;
-        sorted.outputs.pair_order = PairOrder::Sorted;
+        sorted.outputs.order = ResultOrder::Sorted;
         sorted
     };
     let any = with_outputs(|outputs| outputs.ray_mode = RayMode::Any);
@@ -280,8 +280,11 @@ impl Lists {
     fn scene(&self) -> Scene<'_> {
         Scene {
             objects: Source::Host(&self.objects),
-            rays: Rays::Plain(Source::Host(&self.rays)),
-            queries: Queries::Boxes(Source::Host(&self.boxes)),
+            query: QueryInput {
+                rays: Rays::Plain(Source::Host(&self.rays)),
+                queries: Queries::Boxes(Source::Host(&self.boxes)),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         }
     }
@@ -289,8 +292,11 @@ impl Lists {
     fn scene_of_worlds(&self) -> Scene<'_> {
         Scene {
             worlds: Source::Host(&self.worlds),
-            rays: Rays::Swept(Source::Host(&self.swept)),
-            queries: Queries::General(Source::Host(&self.general)),
+            query: QueryInput {
+                rays: Rays::Swept(Source::Host(&self.swept)),
+                queries: Queries::General(Source::Host(&self.general)),
+                ..self.scene().query
+            },
             ..self.scene()
         }
     }
@@ -355,8 +361,11 @@ fn statics_of_worlds(run: &mut Run<'_>) {
                 worlds: Source::Host(static_worlds),
                 ..scene.statics
             },
-            rays: Rays::Swept(Source::Host(&lists.swept)),
-            queries: Queries::General(Source::Host(&lists.general)),
+            query: QueryInput {
+                rays: Rays::Swept(Source::Host(&lists.swept)),
+                queries: Queries::General(Source::Host(&lists.general)),
+                ..scene.query
+            },
             ..scene
         });
     }
@@ -367,7 +376,10 @@ fn rays(run: &mut Run<'_>) {
     run.step(&Lists::of(objects, rays).scene());
     let lists = Lists::new(0, 900);
     run.step(&Scene {
-        rays: Rays::Swept(Source::Host(&lists.swept)),
+        query: QueryInput {
+            rays: Rays::Swept(Source::Host(&lists.swept)),
+            ..lists.scene().query
+        },
         ..lists.scene()
     });
     run.step(&Lists::new(1, 1500).scene());
@@ -410,8 +422,11 @@ fn queries(run: &mut Run<'_>) {
         (&lists, overlaps(false), QueryMode::Nearest(4)),
     ] {
         run.step(&Scene {
-            queries,
-            query_mode,
+            query: QueryInput {
+                queries,
+                query_mode,
+                ..lists.scene().query
+            },
             ..lists.scene()
         });
     }
@@ -454,7 +469,10 @@ fn empty(run: &mut Run<'_>) {
     }
     run.step(&Scene::default());
     run.step(&Scene {
-        queries: Queries::Objects(SelfQuery::within(1.0)),
+        query: QueryInput {
+            queries: Queries::Objects(SelfQuery::within(1.0)),
+            ..none.with_statics(0, 1).query
+        },
         ..none.with_statics(0, 1)
     });
 }
@@ -477,7 +495,10 @@ fn excluded(run: &mut Run<'_>) {
         run.step(&Scene {
             excluded_pairs: Source::Host(&excluded[..count]),
             pair_filter_data: Source::Host(&data),
-            queries: Queries::Objects(SelfQuery::Overlaps { half: false }),
+            query: QueryInput {
+                queries: Queries::Objects(SelfQuery::Overlaps { half: false }),
+                ..lists.with_statics(statics, statics as u64).query
+            },
             ..lists.with_statics(statics, statics as u64)
         });
     }
@@ -499,8 +520,11 @@ fn device_counts(run: &mut Run<'_>) {
     for [objects, rays, queries] in [[2, 1, 3], [2, 0, 4], [4, 3, 0]] {
         run.step(&Scene {
             object_count: count(objects),
-            ray_count: count(rays),
-            query_count: count(queries),
+            query: QueryInput {
+                ray_count: count(rays),
+                query_count: count(queries),
+                ..lists.with_statics(100, 1).query
+            },
             ..lists.with_statics(100, 1)
         });
     }
@@ -537,8 +561,11 @@ fn strided(run: &mut Run<'_>) {
             worlds: Source::device(&worlds, statics).at(12).stride(12),
             generation,
         },
-        rays: Rays::Swept(Source::device(&swept, 90).at(68).stride(68)),
-        queries: Queries::General(Source::device(&general, 200).at(48).stride(48)),
+        query: QueryInput {
+            rays: Rays::Swept(Source::device(&swept, 90).at(68).stride(68)),
+            queries: Queries::General(Source::device(&general, 200).at(48).stride(48)),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     run.step(&scene(1));
@@ -576,7 +603,10 @@ fn layouts(run: &mut Run<'_>) {
     for objects in sources {
         run.step(&Scene {
             objects,
-            queries: Queries::Boxes(objects),
+            query: QueryInput {
+                queries: Queries::Boxes(objects),
+                ..lists.scene().query
+            },
             ..lists.scene()
         });
     }
@@ -593,7 +623,10 @@ fn crowd(run: &mut Run<'_>) {
     let lists = Lists::of(objects, Vec::new());
     for _ in 0..2 {
         run.step(&Scene {
-            queries: Queries::None,
+            query: QueryInput {
+                queries: Queries::None,
+                ..lists.scene().query
+            },
             ..lists.scene()
         });
     }
@@ -603,8 +636,11 @@ fn nearest_of_crowd(run: &mut Run<'_>) {
     let lists = Lists::new(0, 600);
     for count in [500, 1000] {
         run.step(&Scene {
-            queries: Queries::Boxes(Source::Host(&lists.boxes[..20])),
-            query_mode: QueryMode::Nearest(count),
+            query: QueryInput {
+                queries: Queries::Boxes(Source::Host(&lists.boxes[..20])),
+                query_mode: QueryMode::Nearest(count),
+                ..lists.scene().query
+            },
             ..lists.scene()
         });
     }
@@ -640,8 +676,11 @@ fn varying_counts(run: &mut Run<'_>) {
         let count = |most: usize| most / 2 + (frame * 37) % (most / 2);
         run.step(&Scene {
             objects: Source::Host(&lists.objects[..count(1000)]),
-            rays: Rays::Plain(Source::Host(&lists.rays[..count(90)])),
-            queries: Queries::Boxes(Source::Host(&lists.boxes[..count(70)])),
+            query: QueryInput {
+                rays: Rays::Plain(Source::Host(&lists.rays[..count(90)])),
+                queries: Queries::Boxes(Source::Host(&lists.boxes[..count(70)])),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         });
     }

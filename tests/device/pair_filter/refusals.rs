@@ -35,7 +35,10 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         ..descriptor
     };
     let overlaps = Scene {
-        queries: partners.queries,
+        query: QueryInput {
+            queries: partners.queries,
+            ..scene.query
+        },
         ..scene
     };
     assert_eq!(

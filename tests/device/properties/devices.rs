@@ -149,7 +149,7 @@ fn devices_hit_what_exact_arithmetic_says() {
             let mut given = seed.given(descriptor);
             without_denormals(&mut given);
             for object in &mut given.objects {
-                (object.layers, object.owner) = (Aabb::ALL_LAYERS, object.owner & Aabb::EXCLUDED);
+                (object.layers, object.group) = (Aabb::ALL_LAYERS, object.group & Aabb::EXCLUDED);
             }
             for ray in given
                 .swept

@@ -35,7 +35,7 @@ fn headless_steps_scenes_with_static_objects() {
                 scheme,
                 outputs: OutputOptions {
                     ray_mode: RayMode::All,
-                    pair_order: PairOrder::Sorted,
+                    order: ResultOrder::Sorted,
                     ..Default::default()
                 },
                 ..Default::default()
@@ -47,9 +47,9 @@ fn headless_steps_scenes_with_static_objects() {
                 check(&descriptor, &case.scene(), &found, &adapter.name);
                 let scene = case.scene();
                 let found = block_on(headless.query(&QueryInput {
-                    rays: scene.rays,
-                    queries: scene.queries,
-                    query_mode: scene.query_mode,
+                    rays: scene.query.rays,
+                    queries: scene.query.queries,
+                    query_mode: scene.query.query_mode,
                     ..QueryInput::default()
                 }))
                 .unwrap();
@@ -167,14 +167,20 @@ fn a_set_with_static_objects_answers_by_its_handles() {
                         objects: Source::Host(&static_slots),
                         ..Default::default()
                     },
-                    rays: Rays::Plain(Source::Host(&rays)),
+                    query: QueryInput {
+                        rays: Rays::Plain(Source::Host(&rays)),
+                        ..QueryInput::default()
+                    },
                     ..Default::default()
                 };
                 let (mut found, mut generations) = (None, Vec::new());
                 for _ in 0..4 {
                     let mut encoder = encoder(&adapter);
                     let input = Scene {
-                        rays: scene.rays,
+                        query: QueryInput {
+                            rays: scene.query.rays,
+                            ..QueryInput::default()
+                        },
                         ..set.upload(&adapter.device, &mut encoder).unwrap()
                     };
                     generations.push(input.statics.generation);

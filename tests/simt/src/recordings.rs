@@ -8,8 +8,8 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs,
-    Growth, Handle, ObjectSet, Output, OutputOptions, PairEvent, PairEvents, PairOrder, Queries, Query, QueryInput,
-    QueryMode, Ray, RayMode, Scene, Scheme, SortStrategy, Source, TableShader, cpu, reference, wgpu,
+    Growth, Handle, ObjectSet, Output, OutputOptions, PairEvent, PairEvents, Queries, Query, QueryInput, QueryMode,
+    Ray, RayMode, ResultOrder, Scene, Scheme, SortStrategy, Source, TableShader, cpu, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -93,7 +93,7 @@ pub fn check_used(adapter: &TestAdapter, numbers: Range<u64>) {
             pairs: true,
             count_candidates: false,
             outputs: OutputOptions {
-                pair_order: PairOrder::Deterministic,
+                order: ResultOrder::Deterministic,
                 capacities: Capacities::default(),
                 growth: Growth::Grow,
                 ..given.outputs
@@ -121,8 +121,11 @@ fn check_rounds(adapter: &TestAdapter) {
     let asked = [objects[7].into(), Query::point([9.0; 3])];
     let scene = Scene {
         objects: Source::Host(&objects),
-        queries: asked[..].into(),
-        query_mode: QueryMode::Nearest(1_024),
+        query: QueryInput {
+            queries: asked[..].into(),
+            query_mode: QueryMode::Nearest(1_024),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     for scheme in SCHEMES {
@@ -229,7 +232,10 @@ fn check_many_rays(adapter: &TestAdapter) {
         .collect();
     let scene = Scene {
         objects: Source::Host(&objects),
-        rays: rays[..].into(),
+        query: QueryInput {
+            rays: rays[..].into(),
+            ..QueryInput::default()
+        },
         ..Scene::default()
     };
     for sort in [SortStrategy::SerialTiles, SortStrategy::Subgroups] {
@@ -289,14 +295,20 @@ fn check_rows_of_a_caller(adapter: &TestAdapter) {
         let scene = Scene {
             objects: strided,
             object_count: count(0),
-            queries: Queries::Boxes(queries),
-            query_count: count(1),
+            query: QueryInput {
+                queries: Queries::Boxes(queries),
+                query_count: count(1),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let result = steps::whole(adapter, &mut broad_phase(adapter, &descriptor), scene);
         let alike = Scene {
             objects: Source::Host(&objects[..130]),
-            queries: Queries::Boxes(Source::Host(&objects[..20])),
+            query: QueryInput {
+                queries: Queries::Boxes(Source::Host(&objects[..20])),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let expected = cpu::step_scene(&descriptor, &alike).unwrap();
@@ -455,8 +467,11 @@ fn check_table_shader(adapter: &TestAdapter) {
             .collect();
         let points: Vec<_> = asked.iter().map(|eye| Aabb::point(at(eye))).collect();
         let scene = Scene {
-            rays: rays[..].into(),
-            queries: points[..].into(),
+            query: QueryInput {
+                rays: rays[..].into(),
+                queries: points[..].into(),
+                ..scene.query
+            },
             ..scene
         };
         let answer = cpu::step_scene(&descriptor, &scene).unwrap();

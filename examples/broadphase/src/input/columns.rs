@@ -6,7 +6,7 @@ use super::{Table, shortened};
 use crate::args::Form;
 
 /// Optional filter columns of boxes.
-const FILTERS: [&str; 2] = ["layers", "owner"];
+const FILTERS: [&str; 2] = ["layers", "group"];
 
 /// Row numbers and ids, if first.
 const INDEX: [&str; 4] = ["", "id", "index", "unnamed: 0"];
@@ -157,7 +157,7 @@ impl<'a> Choice<'a> {
         };
         let filter = |filter: &str| all.iter().find(|(_, name)| name.eq_ignore_ascii_case(filter));
         let filters = match FILTERS.map(filter) {
-            [Some(layers), Some(owner)] if all.len() > 2 => Some([layers.0, owner.0]),
+            [Some(layers), Some(group)] if all.len() > 2 => Some([layers.0, group.0]),
             _ => None,
         };
         all.retain(|(place, _)| filters.is_none_or(|filters| !filters.contains(place)));

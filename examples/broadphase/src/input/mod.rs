@@ -91,12 +91,12 @@ pub fn scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<S
 /// Like [`scene`], but also applies `--between`, `--free` and `--groups`. The origin is a multiple of `cell`.
 pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, cell: Option<f64>, reporter: Reporter) -> Result<Scene> {
     let scene = wide_scene_of_pairs(args, which, reporter)?.alone(cell, reporter)?;
-    with_owners(scene, which, reporter)
+    with_groups(scene, which, reporter)
 }
 
-pub fn with_owners(mut scene: Scene, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
+pub fn with_groups(mut scene: Scene, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
     if let Some(groups) = &which.groups {
-        set_owners(&mut scene, groups, reporter)?;
+        set_groups(&mut scene, groups, reporter)?;
     }
     Ok(scene)
 }
@@ -165,35 +165,35 @@ fn refuse_of_mesh(is_given: bool, option: &str) -> Result<()> {
     Ok(())
 }
 
-/// Gives all boxes of a body the same owner. The file has the body of each box, or of each vertex of a mesh; -1 means
+/// Gives all boxes of a body the same group. The file has the body of each box, or of each vertex of a mesh; -1 means
 /// none.
-fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
+fn set_groups(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
     let mut set = || {
-        if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
-            bail!("--groups conflicts with the scene's owner column: remove one");
+        if scene.boxes.iter().any(|boxed| boxed.group != 0) {
+            bail!("--groups conflicts with the scene's group column: remove one");
         }
-        let owners = owners(&table(path, &Choice::of(Content::Ids, &[]), reporter)?)?;
+        let groups = groups(&table(path, &Choice::of(Content::Ids, &[]), reporter)?)?;
         let (what, count) = match &scene.elements {
             Some(elements) => ("vertices", elements.totals[0]),
             None => ("boxes", scene.boxes.len()),
         };
-        if owners.len() != count {
-            bail!("{} rows, the scene has {count} {what}", owners.len());
+        if groups.len() != count {
+            bail!("{} rows, the scene has {count} {what}", groups.len());
         }
         for (boxed, index) in scene.boxes.iter_mut().zip(0..) {
-            boxed.owner = match &scene.elements {
-                None => owners[index as usize],
+            boxed.group = match &scene.elements {
+                None => groups[index as usize],
                 Some(elements) => {
                     let vertices = elements.vertices(index);
-                    let owner = owners[vertices[0] as usize];
-                    if let Some(other) = vertices.iter().find(|&&vertex| owners[vertex as usize] != owner) {
+                    let group = groups[vertices[0] as usize];
+                    if let Some(other) = vertices.iter().find(|&&vertex| groups[vertex as usize] != group) {
                         bail!(
                             "element {} has vertices {} and {other} of different bodies",
                             elements.id(index),
                             vertices[0]
                         );
                     }
-                    owner
+                    group
                 }
             };
         }
@@ -202,19 +202,19 @@ fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> 
     set().with_context(|| name(path))
 }
 
-/// Owners are body numbers plus one, or 0 for no body.
-fn owners(table: &Table) -> Result<Vec<u32>> {
+/// Groups are body numbers plus one, or 0 for no body.
+fn groups(table: &Table) -> Result<Vec<u32>> {
     if table.columns != 1 {
         bail!("{} columns; use 1 for bodies", table.columns);
     }
-    let most = f64::from(Aabb::OWNER_MASK - 1);
-    let owner = |(row, &body): (usize, &f64)| {
+    let most = f64::from(Aabb::GROUP_MASK - 1);
+    let group = |(row, &body): (usize, &f64)| {
         if body.fract() != 0.0 || !(-1.0..=most).contains(&body) {
             bail!("row {row}: {body} is not a body; use integers from -1 to {most}");
         }
         Ok((body + 1.0) as u32)
     };
-    table.values.iter().enumerate().map(owner).collect()
+    table.values.iter().enumerate().map(group).collect()
 }
 
 pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Result<Vec<Pair>> {
@@ -259,7 +259,7 @@ pub fn rays(path: &Path, columns: &[String], dimensions: u8, reporter: Reporter)
     let read = || {
         let table = table(path, &Choice::of(Content::Rays, columns), reporter)?;
         if table.filters.is_some() {
-            bail!("rays cannot have layers or owner columns");
+            bail!("rays cannot have layers or group columns");
         }
         let rays_dimensions = match table.columns {
             6 | 7 => 3,
@@ -390,7 +390,7 @@ fn warn_of<T>(
 
 fn points_of_table(table: &Table) -> Result<Points> {
     if table.filters.is_some() {
-        bail!("points cannot have layers or owner columns");
+        bail!("points cannot have layers or group columns");
     }
     let axes = match table.columns {
         3 => 3,
@@ -425,7 +425,7 @@ fn dimensions_of_boxes(table: &Table) -> Result<u8> {
         6 => Ok(3),
         4 => Ok(2),
         columns => bail!(
-            "{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and optionally two named layers,owner; pick \
+            "{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and optionally two named layers,group; pick \
              them with --columns"
         ),
     }

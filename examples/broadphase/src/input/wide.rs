@@ -279,9 +279,9 @@ fn boxes_of_table(table: &Table, origin: LocalOrigin) -> Vec<Aabb> {
 }
 
 fn filtered(mut boxes: Vec<Aabb>, filters: &[[u32; 2]]) -> Vec<Aabb> {
-    for (boxed, &[layers, owner]) in boxes.iter_mut().zip(filters) {
+    for (boxed, &[layers, group]) in boxes.iter_mut().zip(filters) {
         boxed.layers = layers;
-        boxed.owner = owner;
+        boxed.group = group;
     }
     boxes
 }

@@ -103,8 +103,8 @@ fn tables_as_text() {
         ("empty.csv", "", ["empty.csv", "the file is empty"]),
         ("blank.csv", "\n\n", ["blank.csv", "no rows"]),
         (
-            "owner.csv",
-            "a,b,c,d,e,f,layers,owner\n0,0,0,1,1,1,1,-1\n",
+            "group.csv",
+            "a,b,c,d,e,f,layers,group\n0,0,0,1,1,1,1,-1\n",
             ["line 2: column 8", "\"-1\" is not an integer"],
         ),
         ("extra.csv", "0,0,0,1,1,1,1,1\n", ["extra.csv", "8 columns"]),
@@ -289,7 +289,7 @@ fn rays() {
         &["rays", "boxes.csv", "flat.csv"],
         &["flat.csv", "the rays are 2D and the scene is 3D"],
     );
-    folder.write("filters.csv", "a,b,c,d,e,f,g,layers,owner\n0,0,0,1,0,0,9,1,1\n");
+    folder.write("filters.csv", "a,b,c,d,e,f,g,layers,group\n0,0,0,1,0,0,9,1,1\n");
     folder.refuses(
         &["rays", "boxes.csv", "filters.csv"],
         &["filters.csv", "cannot have layers"],
@@ -716,7 +716,7 @@ fn cells_are_neither_lost_nor_made_up() {
     folder.refuses(&["pairs", "long.csv"], &["line 2", "7 columns, expected 6"]);
     folder.write("blank.tsv", "\t\t0\t0\t1\t1\n\t\t0\t0\t1\t1\n");
     folder.refuses(&["pairs", "blank.tsv"], &["line 1", "column 1", "is not a number"]);
-    folder.write("header.csv", "a,b,c,d,e,f,layers,owner\n");
+    folder.write("header.csv", "a,b,c,d,e,f,layers,group\n");
     assert_eq!(folder.cpu(&["pairs", "header.csv"]), "");
 }
 

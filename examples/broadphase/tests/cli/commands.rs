@@ -241,12 +241,12 @@ fn two_dimensions_and_filters() {
     assert_eq!(folder.cpu(&["rays", "flat.csv", "rays.csv", "--mode", "all"]), "0,0\n");
     folder.write(
         "filters.csv",
-        "a,b,c,d,e,f,layers,owner\n0,0,0,1,1,1,4294967295,0\n0,0,0,1,1,1,131073,7\n0,0,0,1,1,1,65538,7\n0,0,0,1,1,1,131073,0\n",
+        "a,b,c,d,e,f,layers,group\n0,0,0,1,1,1,4294967295,0\n0,0,0,1,1,1,131073,7\n0,0,0,1,1,1,65538,7\n0,0,0,1,1,1,131073,0\n",
     );
     assert_eq!(folder.cpu(&["pairs", "filters.csv"]), "0,1\n0,2\n0,3\n2,3\n");
     folder.write(
         "flat_filters.csv",
-        "a,b,c,d,layers,owner\n0,0,1,1,4294967295,5\n0,0,1,1,4294967295,5\n",
+        "a,b,c,d,layers,group\n0,0,1,1,4294967295,5\n0,0,1,1,4294967295,5\n",
     );
     assert_eq!(folder.cpu(&["pairs", "flat_filters.csv"]), "");
 }
@@ -562,8 +562,8 @@ fn boxes_of_one_body_make_no_pair() {
             .count(),
         5
     );
-    folder.write("owned.csv", "a,b,c,d,e,f,layers,owner\n0,0,0,1,1,1,1,3\n");
-    folder.refuses(&["pairs", "owned.csv", "--groups", "bodies.csv"], &["owner column"]);
+    folder.write("owned.csv", "a,b,c,d,e,f,layers,group\n0,0,0,1,1,1,1,3\n");
+    folder.refuses(&["pairs", "owned.csv", "--groups", "bodies.csv"], &["group column"]);
 
     folder.write(
         "mesh.obj",

@@ -66,10 +66,10 @@ fn tables_as_text_come_in_every_form() {
     );
     let path = folder.write(
         "filters.txt",
-        "a b c d e f Layers OWNER # both of 32 bits\n0 0 0 1 1 1 3 7\n",
+        "a b c d e f Layers GROUP # both of 32 bits\n0 0 0 1 1 1 3 7\n",
     );
     let [filtered] = boxes(&path)[..] else { panic!() };
-    assert_eq!((filtered.layers, filtered.owner), (3, 7));
+    assert_eq!((filtered.layers, filtered.group), (3, 7));
     assert_eq!(boxes(&folder.write("none.csv", "a,b,c,d,e,f\n# none\n")), []);
 }
 

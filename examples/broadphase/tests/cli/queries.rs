@@ -55,7 +55,7 @@ fn queries_in_two_dimensions_and_with_layers() {
     let folder = Folder::new();
     folder.write(
         "flat.csv",
-        "min_x,min_y,max_x,max_y,layers,owner\n0,0,4,4,4294967295,0\n6,0,9,4,131074,0\n",
+        "min_x,min_y,max_x,max_y,layers,group\n0,0,4,4,4294967295,0\n6,0,9,4,131074,0\n",
     );
     folder.write("asked.csv", "-1,0,1,1\n4,4,6,6\n");
     assert_eq!(
@@ -65,7 +65,7 @@ fn queries_in_two_dimensions_and_with_layers() {
     // The first query is in layer 1 and meets only that; the second, layer 0.
     folder.write(
         "layered.csv",
-        "min_x,min_y,max_x,max_y,layers,owner\n4,4,6,6,131074,0\n4,4,6,6,65537,0\n",
+        "min_x,min_y,max_x,max_y,layers,group\n4,4,6,6,131074,0\n4,4,6,6,65537,0\n",
     );
     assert_eq!(
         answer(&folder, &["query", "flat.csv", "layered.csv"]),
@@ -414,7 +414,7 @@ fn bad_queries_are_refused() {
     folder.write("boxes.csv", "0,0,0,1,1,1\n");
     folder.write("flat.csv", "0,0,1,1\n");
     folder.write("points.csv", "0,0,0\n1,1,1\n");
-    folder.write("layered.csv", "x,y,z,layers,owner\n0,0,0,1,2\n");
+    folder.write("layered.csv", "x,y,z,layers,group\n0,0,0,1,2\n");
     folder.refuses(&["query", "boxes.csv", "flat.csv"], &["flat.csv", "2D", "3D"]);
     folder.refuses(&["query", "flat.csv", "points.csv"], &["points.csv", "3D", "2D"]);
     folder.refuses(&["query", "boxes.csv", "none.csv"], &["none.csv"]);

@@ -1,10 +1,10 @@
 use crate::support::{Folder, pairs};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, PairOrder, Queries, Query,
-    QueryMode, Ray, RayMode, Scene, Scheme, SelfQuery, Snapshot, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, Queries, Query, QueryInput,
+    QueryMode, Ray, RayMode, ResultOrder, Scene, Scheme, SelfQuery, Snapshot, Source, Statics, SweptRay,
 };
 
-const BOXES: &str = "min_x,min_y,min_z,max_x,max_y,max_z,layers,owner\n\
+const BOXES: &str = "min_x,min_y,min_z,max_x,max_y,max_z,layers,group\n\
     0,0,0,1,1,1,4294967295,0\n1,0,0,2,1,1,4294967295,0\nnan,0,0,1,1,1,4294967295,0\n2,0,0,1,1,1,4294967295,0\n\
     0.5,-inf,0,inf,inf,1,4294967295,0\n0,0,0,9,9,9,4294967295,2147483648\n";
 
@@ -121,12 +121,12 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
         .map(|(line, place)| {
             let numbers: Vec<f32> = line.split(',').map(|number| number.parse().unwrap()).collect();
             let corner = |from: usize| std::array::from_fn(|axis| numbers[from + axis]);
-            Aabb::new(corner(0), corner(3)).with_owner(place % 5)
+            Aabb::new(corner(0), corner(3)).with_group(place % 5)
         })
         .collect();
     objects[3] = Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]);
     objects[4].min[1] = f32::from_bits(0xffc0_1234);
-    objects[5].owner |= Aabb::EXCLUDED;
+    objects[5].group |= Aabb::EXCLUDED;
     let (statics, moving) = objects.split_at(150);
     let worlds: Vec<u32> = (0..moving.len() as u32).map(|place| place % 4).collect();
     let static_worlds: Vec<u32> = (0..150).map(|place| place % 3).collect();
@@ -152,7 +152,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
         worlds: 3,
         margin: 0.125,
         outputs: OutputOptions {
-            pair_order: PairOrder::Sorted,
+            order: ResultOrder::Sorted,
             ..Default::default()
         },
         ..Default::default()
@@ -211,10 +211,13 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
                 worlds: Source::Host(&static_worlds),
                 generation: 5,
             },
-            rays: rays[..].into(),
-            queries,
-            query_mode,
             excluded_pairs: Source::Host(&excluded),
+            query: QueryInput {
+                rays: rays[..].into(),
+                queries,
+                query_mode,
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         keep(&folder, "kept", &descriptor, &scene);

@@ -505,7 +505,7 @@ fn columns_of_boxes_are_read_by_name() {
             "0,1\n",
         ),
         (
-            "layers,owner,xmin,xmax,ymin,ymax",
+            "layers,group,xmin,xmax,ymin,ymax",
             "4294967295,1,0,2,0,2 4294967295,1,1,3,1,3 4294967295,2,1,3,1,3",
             "0,2\n1,2\n",
         ),
@@ -616,8 +616,8 @@ fn columns_are_picked_by_name_or_number() {
             CORNERS_AND_SIZES,
             "",
         ),
-        ("a,b,c,d", "a,b,c,d,e,layers,owner", filters, "0,1\n"),
-        ("a,b,c,d,layers,owner", "a,b,c,d,e,layers,owner", filters, ""),
+        ("a,b,c,d", "a,b,c,d,e,layers,group", filters, "0,1\n"),
+        ("a,b,c,d,layers,group", "a,b,c,d,e,layers,group", filters, ""),
     ] {
         let command = format!("pairs @ --columns {columns}");
         folder.answers(&with_header(&folder, &command, header, rows), expected, "");

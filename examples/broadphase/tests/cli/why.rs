@@ -88,7 +88,7 @@ fn the_verdict_is_that_of_the_other_commands() {
     let folder = Folder::new();
     folder.write(
         "boxes.csv",
-        "min_x,min_y,max_x,max_y,layers,owner\n0,0,2,2,4294967295,0\n1,1,3,3,4294967295,7\n1,1,2,2,65538,7\n0,0,1,1,4294967295,2147483648\n\
+        "min_x,min_y,max_x,max_y,layers,group\n0,0,2,2,4294967295,0\n1,1,3,3,4294967295,7\n1,1,2,2,65538,7\n0,0,1,1,4294967295,2147483648\n\
          nan,0,1,1,4294967295,0\n3,3,-3,4,4294967295,0\n-inf,1,inf,1.5,4294967295,0\n2.5,2.5,2.75,2.75,131073,0\n",
     );
     folder.write(

@@ -8,7 +8,7 @@ struct Box {
     lower: vec3f,
     layers: u32,
     upper: vec3f,
-    owner: u32,
+    group: u32,
 }
 @group(0) @binding(0) var<uniform> view: View;
 @group(0) @binding(1) var<storage, read> boxes: array<Box>;
@@ -37,8 +37,8 @@ fn vertex(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: 
     let light = 0.45 + 0.55 * max(dot(normal, normalize(vec3f(0.4, 0.9, 0.55))), 0.0);
     let color = unpack4x8unorm(colors[instance]).rgb * light;
     var position = view.clip_from_world * vec4f(mix(drawn.lower, drawn.upper, at), 1.0);
-    // Free slots have the top bit of `owner` set. They are moved out of view.
-    if ((drawn.owner >> 31u) == 1u) {
+    // Free slots have the top bit of `group` set. They are moved out of view.
+    if ((drawn.group >> 31u) == 1u) {
         position = vec4f(0.0, 0.0, -1.0, 1.0);
     }
     return Corner(position, vec4f(color, 1.0));

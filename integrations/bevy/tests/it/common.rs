@@ -13,7 +13,7 @@ use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
 use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 use bevy_gpu_broad_phase::{
-    BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapLayers, OverlapOwner, Overlaps, StaticObject,
+    BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapGroup, OverlapLayers, Overlaps, StaticObject,
     world_aabb,
 };
 
@@ -147,19 +147,19 @@ pub fn brute_force(world: &mut World) -> Pairs {
         &'a Aabb,
         &'a GlobalTransform,
         Option<&'a OverlapLayers>,
-        Option<&'a OverlapOwner>,
+        Option<&'a OverlapGroup>,
         Has<StaticObject>,
     );
     let mut query = world.query_filtered::<Parts, With<BroadPhaseObject>>();
     let all: Vec<_> = query
         .iter(world)
-        .filter_map(|(entity, bounds, transform, layers, owner, is_static)| {
+        .filter_map(|(entity, bounds, transform, layers, group, is_static)| {
             let bounds = world_aabb(bounds, transform)?;
             Some((
                 entity,
                 bounds,
                 layers.copied().unwrap_or_default(),
-                owner.map_or(0, |owner| owner.0),
+                group.map_or(0, |group| group.0),
                 is_static,
             ))
         })

@@ -4,8 +4,8 @@ use bevy::ecs::entity_disabling::Disabled;
 use bevy::ecs::query::Allow;
 use bevy::prelude::*;
 use bevy_gpu_broad_phase::{
-    BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapEnd, OverlapEventsEnabled, OverlapLayers,
-    OverlapOwner, OverlapStart, Overlaps, StaticObject,
+    BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapEnd, OverlapEventsEnabled, OverlapGroup,
+    OverlapLayers, OverlapStart, Overlaps, StaticObject,
 };
 
 use crate::common::{Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box};
@@ -61,7 +61,7 @@ fn spawn(world: &mut World, random: &mut Random) -> Entity {
             membership: 1,
             mask: 0b110,
         })),
-        2 => drop(entity.insert(OverlapOwner(1 + random.below(3) as u32))),
+        2 => drop(entity.insert(OverlapGroup(1 + random.below(3) as u32))),
         3 => drop(entity.insert(OverlapEventsEnabled)),
         _ => {}
     }

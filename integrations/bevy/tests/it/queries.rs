@@ -2,7 +2,7 @@ use bevy::camera::primitives::Aabb;
 use bevy::prelude::*;
 use bevy::shape::Aabb3d;
 use bevy_gpu_broad_phase::{
-    BroadPhaseObject, BroadPhaseQuery, BroadPhaseQueryResults, OverlapLayers, OverlapOwner, StaticObject, world_aabb,
+    BroadPhaseObject, BroadPhaseQuery, BroadPhaseQueryResults, OverlapGroup, OverlapLayers, StaticObject, world_aabb,
 };
 
 use crate::common::{Random, alone, frame, minimal, rendered, unit_box};
@@ -41,7 +41,7 @@ fn filters(entity: &mut EntityWorldMut, random: &mut Random) {
             membership: 0b10,
             mask: !0,
         })),
-        3 => drop(entity.insert(OverlapOwner(1 + random.below(3) as u32))),
+        3 => drop(entity.insert(OverlapGroup(1 + random.below(3) as u32))),
         _ => {}
     }
 }
@@ -65,9 +65,9 @@ fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
     let query = *world.get::<BroadPhaseQuery>(querier).unwrap();
     let own = |world: &World, entity| {
         let layers = world.get::<OverlapLayers>(entity).copied().unwrap_or_default();
-        (layers, world.get::<OverlapOwner>(entity).map_or(0, |owner| owner.0))
+        (layers, world.get::<OverlapGroup>(entity).map_or(0, |group| group.0))
     };
-    let (querier_layers, querier_owner) = own(world, querier);
+    let (querier_layers, querier_group) = own(world, querier);
     let (mut may, mut must) = (Vec::new(), Vec::new());
     let mut objects = world.query_filtered::<(Entity, &Aabb, &GlobalTransform), With<BroadPhaseObject>>();
     for (entity, bounds, transform) in objects.iter(world) {
@@ -78,10 +78,10 @@ fn brute_force(world: &mut World, querier: Entity) -> [Vec<Entity>; 2] {
             below.max(above).max(0.0).powi(2)
         };
         let distance = [0, 1, 2].map(square).iter().sum::<f64>().sqrt();
-        let (layers, owner) = own(world, entity);
+        let (layers, group) = own(world, entity);
         let admits = layers.membership & querier_layers.mask != 0
             && querier_layers.membership & layers.mask != 0
-            && (owner == 0 || owner != querier_owner)
+            && (group == 0 || group != querier_group)
             && entity != querier;
         let radius = f64::from(query.radius);
         let slack = if radius == 0.0 { 0.0 } else { 1e-5 };

@@ -2,8 +2,8 @@
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, NONE, OutputOptions, Pair, Queries, QueryMode, RayHit, RayMode, Scene,
-    Scheme, SelfQuery, Source, Statics, StepResult, cpu,
+    Aabb, BroadPhaseDescriptor, Dimensions, NONE, OutputOptions, Pair, Queries, QueryInput, QueryMode, RayHit, RayMode,
+    Scene, Scheme, SelfQuery, Source, Statics, StepResult, cpu,
 };
 use gpu_broad_phase_mpi::{Communicator, Device, Hit, Near, Owned, Ranks, RanksDescriptor, Rows};
 
@@ -272,16 +272,25 @@ pub fn questions<C: Communicator>(all: &C, round: usize, device: Device) -> [usi
     }
     let scene = given.scene();
     let of_lines = Scene {
-        rays: lines[..].into(),
+        query: QueryInput {
+            rays: lines[..].into(),
+            ..scene.query
+        },
         ..scene
     };
     let of_wide = Scene {
-        rays: wide[..].into(),
+        query: QueryInput {
+            rays: wide[..].into(),
+            ..scene.query
+        },
         ..scene
     };
     let of_queries = |query_mode| Scene {
-        queries: Queries::General(asked[..].into()),
-        query_mode,
+        query: QueryInput {
+            queries: Queries::General(asked[..].into()),
+            query_mode,
+            ..scene.query
+        },
         ..scene
     };
     let expected_closest = given.step(RayMode::Closest, &of_lines).ray_hits;
@@ -371,7 +380,10 @@ pub fn neighbors<C: Communicator>(all: &C, round: usize, device: Device) -> usiz
     }
     rows.sort_unstable();
     let scene = Scene {
-        queries: Queries::Objects(SelfQuery::Within { radius, half }),
+        query: QueryInput {
+            queries: Queries::Objects(SelfQuery::Within { radius, half }),
+            ..given.scene().query
+        },
         ..given.scene()
     };
     let expected = given.step(RayMode::Closest, &scene);

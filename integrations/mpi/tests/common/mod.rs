@@ -97,9 +97,9 @@ fn wild(count: usize, rng: &mut Rng) -> Vec<Aabb> {
             1 => object.min[rng.below(3)] = special[rng.below(special.len())],
             2 => object.max[rng.below(3)] = special[rng.below(special.len())],
             3 => object = Aabb::point([special[rng.below(4)]; 3]),
-            4 => object.owner |= Aabb::EXCLUDED,
-            5 => object.owner = 1 + rng.below(3) as u32,
-            6 => object.owner |= Aabb::STATIC,
+            4 => object.group |= Aabb::EXCLUDED,
+            5 => object.group = 1 + rng.below(3) as u32,
+            6 => object.group |= Aabb::STATIC,
             7 => object.layers = 0x0001_0002 << rng.below(2),
             8 if rng.below(count / 16 + 1) == 0 => object = Aabb::new([-infinity; 3], [infinity; 3]),
             _ => {}

@@ -10,7 +10,7 @@ if (how === "set") {
 }
 const before = Object.getOwnPropertyDescriptor(globalThis, "WorkerGlobalScope");
 const cpu = where === "cpu";
-const options = { pairOrder: "sorted", rayMode: "all" };
+const options = { order: "sorted", rayMode: "all" };
 const broadPhase = await lib.BroadPhase.create({ cpu, events: true, ...options });
 equal([Object.getOwnPropertyDescriptor(globalThis, "WorkerGlobalScope")], [before], "globals");
 const objects = boxes(1, 1500, 1.5);

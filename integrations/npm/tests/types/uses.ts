@@ -36,7 +36,7 @@ export async function onGpu(): Promise<void> {
         periods: [0, 0, 10],
         worlds: 2,
         rayMode: "all",
-        pairOrder: "sorted",
+        order: "sorted",
         capacities: { pairs: 100, rounds: 2 },
         maxBytes: 2 ** 28,
         events: true,
@@ -52,7 +52,7 @@ export async function onGpu(): Promise<void> {
     const inputs: StepInput[] = [
         { objects: floats },
         { objects: new ArrayBuffer(64) },
-        { objects: { boxes: floats, layers: words, owners: words }, worlds: words },
+        { objects: { boxes: floats, layers: words, groups: words }, worlds: words },
         { objects: { buffer: own, count: 2, words: "none", form: "center-half", offset: 16, stride: 80 } },
         { objects: floats, statics: { objects: floats, version: 3, worlds: words, generations: words } },
         { objects: floats, rays: { rays: floats, halfExtents: floats, tMin: floats, worlds: words } },

@@ -1,8 +1,7 @@
 //! The broad phase on its own GPU device.
 
 use gpu_broad_phase::{
-    EventOutput, GpuBroadPhase, Lists, PairEvents, QuerySet, Readback, StepError, StepOutput, StepResult,
-    Table,
+    EventOutput, GpuBroadPhase, Lists, PairEvents, QuerySet, Readback, StepError, StepOutput, StepResult, Table,
 };
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;

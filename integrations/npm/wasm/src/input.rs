@@ -226,11 +226,13 @@ impl Input {
             },
             excluded_pairs: self.source(Part::ExcludedPairs),
             pair_filter_data: self.source(Part::PairFilterData),
-            rays,
-            ray_count,
-            queries,
-            query_count,
-            query_mode,
+            query: QueryInput {
+                rays,
+                ray_count,
+                queries,
+                query_count,
+                query_mode,
+            },
         }
     }
 

@@ -1,4 +1,4 @@
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, OutputOptions, PairOrder, RayMode, Scheme};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, OutputOptions, RayMode, ResultOrder, Scheme};
 use wasm_bindgen::prelude::*;
 
 use crate::failure::Failure;
@@ -104,10 +104,10 @@ impl Settings {
             worlds: self.worlds,
             pairs: self.pairs,
             outputs: OutputOptions {
-                pair_order: if self.is_sorted {
-                    PairOrder::Sorted
+                order: if self.is_sorted {
+                    ResultOrder::Sorted
                 } else {
-                    PairOrder::Deterministic
+                    ResultOrder::Deterministic
                 },
                 ray_mode: match self.ray_mode {
                     RayModeKind::Closest => RayMode::Closest,

@@ -212,9 +212,9 @@ def layer_words(rows: int, layers: npt.ArrayLike | None, masks: npt.ArrayLike | 
     return each(np.asarray(word, np.uint32) | np.asarray(mask, np.uint32) << np.uint32(16))
 
 
-def owner_words(rows: int, owners: npt.ArrayLike | None, static: npt.ArrayLike | None) -> Any:
-    """Returns words with the owner and the flag of static boxes."""
-    word: Words | int = 0 if owners is None else indices("owners", owners, 1 << 30, rows)
+def group_words(rows: int, groups: npt.ArrayLike | None, static: npt.ArrayLike | None) -> Any:
+    """Returns words with the group and the flag of static boxes."""
+    word: Words | int = 0 if groups is None else indices("groups", groups, 1 << 30, rows)
     if static is None:
         return each(word)
     flags = as_array("static", static)

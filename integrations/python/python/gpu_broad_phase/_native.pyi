@@ -31,7 +31,7 @@ class ObjectTable:
     def __init__(self, events: bool) -> None: ...
     def __len__(self) -> int: ...
     def insert(
-        self, *, lower: Any, upper: Any, layers: Any, owners: Any, is_static: bool
+        self, *, lower: Any, upper: Any, layers: Any, groups: Any, is_static: bool
     ) -> npt.NDArray[np.uint64]: ...
     def move_to(self, handles: npt.NDArray[np.uint64], *, lower: Any, upper: Any) -> None: ...
     def remove(self, handles: npt.NDArray[np.uint64]) -> None: ...
@@ -51,7 +51,7 @@ def step(
     lower: Any,
     upper: Any,
     layers: Any,
-    owners: Any,
+    groups: Any,
     worlds: npt.NDArray[np.uint32] | None,
     world_count: int,
     excluded: npt.NDArray[np.uint32] | None,
@@ -90,7 +90,7 @@ def query(
     upper: Any,
     radius: Any,
     layers: Any,
-    owners: Any,
+    groups: Any,
     worlds: Any,
     nearest: int | None,
     checked: bool,
@@ -121,7 +121,7 @@ def candidates(
     faces: npt.NDArray[np.uint32],
     *,
     inflation: float,
-    owners: npt.NDArray[np.uint32] | None,
+    groups: npt.NDArray[np.uint32] | None,
     wanted: list[bool],
     progress: Any,
 ) -> list[npt.NDArray[np.int64]]: ...

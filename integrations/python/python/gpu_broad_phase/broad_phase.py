@@ -169,7 +169,7 @@ class BroadPhase:
         *,
         layers: npt.ArrayLike | None = None,
         masks: npt.ArrayLike | None = None,
-        owners: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
         static: npt.ArrayLike | None = None,
         worlds: npt.ArrayLike | None = None,
         excluded: npt.ArrayLike | None = None,
@@ -182,14 +182,14 @@ class BroadPhase:
         boxes : array_like or ObjectSet
             Shape (n, 6) with min x, y, z and max x, y, z, or (n, 2, 3), or (n, 3) for points; in 2D (n, 4), (n, 2, 2)
             or (n, 2). Infinite bounds are allowed, and float64 coordinates may be far from zero. An `ObjectSet` already
-            has layers, masks, owners and static flags, and has one world, so only `excluded` and `pairs` may be passed
+            has layers, masks, groups and static flags, and has one world, so only `excluded` and `pairs` may be passed
             with it.
         layers, masks : array_like of int, optional
             16 bits per box, or for all boxes: the layers of the box, and the layers that it may pair with. Layer 3 is
             ``1 << 3``. Two boxes pair only if the layers of each share a bit with the mask of the other. Default:
             0xFFFF, all layers.
-        owners : array_like of int, optional
-            A number below 2^30 per box. Boxes of the same owner never pair. Default: 0, no owner.
+        groups : array_like of int, optional
+            A number below 2^30 per box. Boxes of the same group never pair. Default: 0, no group.
         static : array_like of bool, optional
             Two static boxes never pair. If most boxes never move, an `ObjectSet` is faster.
         worlds : array_like of int, optional
@@ -219,7 +219,7 @@ class BroadPhase:
         exclusions = None if excluded is None else arrays.index_table("excluded", excluded, 2, 1 << 32)
         with bar("pairs", self._progress) as progress:
             if isinstance(boxes, ObjectSet):
-                of_boxes = {"layers": layers, "masks": masks, "owners": owners, "static": static, "worlds": worlds}
+                of_boxes = {"layers": layers, "masks": masks, "groups": groups, "static": static, "worlds": worlds}
                 for name, given in of_boxes.items():
                     if given is not None:
                         raise ValueError(f"{name}: an ObjectSet takes them when boxes are inserted, and has one world")
@@ -239,7 +239,7 @@ class BroadPhase:
                 lower=lower,
                 upper=upper,
                 layers=arrays.layer_words(rows, layers, masks),
-                owners=arrays.owner_words(rows, owners, static),
+                groups=arrays.group_words(rows, groups, static),
                 worlds=None if world_count == 1 else world_words,
                 # Rounded up, so that steps with similar numbers of worlds share pipelines.
                 world_count=1 << (world_count - 1).bit_length(),
@@ -389,7 +389,7 @@ class BroadPhase:
         k: None = ...,
         layers: npt.ArrayLike | None = ...,
         masks: npt.ArrayLike | None = ...,
-        owners: npt.ArrayLike | None = ...,
+        groups: npt.ArrayLike | None = ...,
         worlds: npt.ArrayLike | None = ...,
     ) -> QueryResult: ...
     @overload
@@ -402,7 +402,7 @@ class BroadPhase:
         k: int,
         layers: npt.ArrayLike | None = ...,
         masks: npt.ArrayLike | None = ...,
-        owners: npt.ArrayLike | None = ...,
+        groups: npt.ArrayLike | None = ...,
         worlds: npt.ArrayLike | None = ...,
     ) -> Nearest: ...
     def query(
@@ -414,7 +414,7 @@ class BroadPhase:
         k: int | None = None,
         layers: npt.ArrayLike | None = None,
         masks: npt.ArrayLike | None = None,
-        owners: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
         worlds: npt.ArrayLike | None = None,
     ) -> QueryResult | Nearest:
         """Finds the boxes of the last step that overlap boxes, contain points, or are within a radius of either.
@@ -431,8 +431,8 @@ class BroadPhase:
             Largest distance from the query, per query or for all. Default: 0, or unlimited with `k`.
         k : int, optional
             Number of nearest boxes to find in place of all, at most 1,024.
-        layers, masks, owners : array_like of int, optional
-            As for `step`. Boxes with the owner of the query are not found.
+        layers, masks, groups : array_like of int, optional
+            As for `step`. Boxes with the group of the query are not found.
         worlds : array_like of int, optional
             World of each query, or of all queries. Default: 0.
 
@@ -468,7 +468,7 @@ class BroadPhase:
                 upper=upper,
                 radius=arrays.per_row("radius", radius, rows),
                 layers=arrays.layer_words(rows, layers, masks),
-                owners=arrays.owner_words(rows, owners, None),
+                groups=arrays.group_words(rows, groups, None),
                 worlds=arrays.each(0 if worlds is None else arrays.indices("worlds", worlds, 1 << 32, rows)),
                 nearest=k,
                 checked=self._checked,

@@ -50,7 +50,7 @@ def collision_candidates(
     faces: npt.ArrayLike | None,
     *,
     inflation: float = 0.0,
-    owners: npt.ArrayLike | None = None,
+    groups: npt.ArrayLike | None = None,
     vertices_vertices: bool = False,
     edges_vertices: bool | None = None,
     edges_edges: bool | None = None,
@@ -76,9 +76,9 @@ def collision_candidates(
         Shape (f, 3): vertices of each face.
     inflation : float
         Distance by which the box of each vertex grows on each side.
-    owners : array_like of int, optional
-        Shape (n,): a number below 2^30 per vertex, such as the index of its body. Elements of the same owner are not
-        candidates. An element has the owner of its first vertex. 0 means no owner.
+    groups : array_like of int, optional
+        Shape (n,): a number below 2^30 per vertex, such as the index of its body. Elements of the same group are not
+        candidates. An element has the group of its first vertex. 0 means no group.
     vertices_vertices, edges_vertices, edges_edges, edges_faces, faces_vertices, faces_faces : bool
         Kinds of candidates to find. Default: edges with edges and faces with vertices. In 2D: edges with vertices.
     broad_phase : BroadPhase, optional
@@ -132,7 +132,7 @@ def collision_candidates(
             _elements("edges", edges, 2),
             _elements("faces", faces, 3),
             inflation=inflation,
-            owners=None if owners is None else np.broadcast_to(arrays.indices("owners", owners, 1 << 30, rows), rows),
+            groups=None if groups is None else np.broadcast_to(arrays.indices("groups", groups, 1 << 30, rows), rows),
             wanted=wanted,
             progress=progress,
         )

@@ -71,14 +71,14 @@ class ObjectSet:
         *,
         layers: npt.ArrayLike | None = None,
         masks: npt.ArrayLike | None = None,
-        owners: npt.ArrayLike | None = None,
+        groups: npt.ArrayLike | None = None,
         static: bool = False,
     ) -> npt.NDArray[np.uint64]:
         """Adds objects.
 
         Parameters
         ----------
-        boxes, layers, masks, owners
+        boxes, layers, masks, groups
             As for `BroadPhase.step`.
         static : bool
             True if all of these objects seldom change. Two static objects never pair.
@@ -102,12 +102,12 @@ class ObjectSet:
             lower=lower,
             upper=upper,
             layers=arrays.layer_words(rows, layers, masks),
-            owners=arrays.owner_words(rows, owners, None),
+            groups=arrays.group_words(rows, groups, None),
             is_static=bool(static),
         )
 
     def move(self, handles: npt.ArrayLike, boxes: npt.ArrayLike) -> None:
-        """Replaces the boxes of objects. Layers and owners stay.
+        """Replaces the boxes of objects. Layers and groups stay.
 
         Raises
         ------

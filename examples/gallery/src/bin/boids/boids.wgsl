@@ -22,7 +22,7 @@ struct Aabb {
     low: vec3<f32>,
     layers: u32,
     high: vec3<f32>,
-    owner: u32,
+    group: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -14,7 +14,8 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Random};
 use glam::Vec2;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Queries, Scene, SelfQuery, Source,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, OutputOptions, Queries, QueryInput, Scene,
+    SelfQuery, Source,
 };
 
 /// Width / height of the world.
@@ -87,10 +88,13 @@ impl Boids {
     ) -> Result<()> {
         let input = Scene {
             objects: Source::device(&self.boxes, self.count),
-            queries: Queries::Objects(SelfQuery::Within {
-                radius: RADIUS,
-                half: false,
-            }),
+            query: QueryInput {
+                queries: Queries::Objects(SelfQuery::Within {
+                    radius: RADIUS,
+                    half: false,
+                }),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let step = self.broad_phase.step(encoder, input)?;

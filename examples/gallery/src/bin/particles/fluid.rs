@@ -162,10 +162,13 @@ impl Fluid {
     pub fn advance(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
         let input = gpu_broad_phase::Scene {
             objects: Source::device(&self.boxes, self.count),
-            queries: Queries::Objects(SelfQuery::Within {
-                radius: self.scene.reach(),
-                half: false,
-            }),
+            query: gpu_broad_phase::QueryInput {
+                queries: Queries::Objects(SelfQuery::Within {
+                    radius: self.scene.reach(),
+                    half: false,
+                }),
+                ..gpu_broad_phase::QueryInput::default()
+            },
             ..gpu_broad_phase::Scene::default()
         };
         let step = self.broad_phase.step(encoder, input)?;

@@ -11,7 +11,7 @@
 #[cfg(test)]
 mod tests;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, FrameReadback, Gpu, Input, Orbit, Random, SOLID_BACKGROUND};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
@@ -133,10 +133,8 @@ impl Picking {
         if self.boxes.is_none() {
             let input = self.objects.upload(device, encoder)?;
             self.broad_phase.step(encoder, input)?;
-            let Source::Device { buffer, .. } = input.statics.objects else {
-                bail!("a set's objects lie on the device");
-            };
-            self.boxes = Some(buffer.clone());
+            let boxes = input.statics.objects.buffer();
+            self.boxes = Some(boxes.context("a set's objects lie on the device")?.clone());
         }
 
         let rays = [ray];

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use anyhow::bail;
 use gallery::{Offscreen, Traffic};
 use gpu_broad_phase::NONE;
 use gpu_broad_phase::reference::brute_force;

@@ -15,7 +15,7 @@ use gallery::{Demo, DrawState, Frame, FrameReadback, Gpu, Input, Orbit, Random, 
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, Output,
-    OutputOptions, Ray, RayHit, RayMode, Scene, Source,
+    OutputOptions, QueryInput, Ray, RayHit, RayMode, Scene, Source,
 };
 
 /// Capacity for cell lines. A cell has twelve.
@@ -238,7 +238,10 @@ impl Demo for Renderer {
         let rays = [pointer_ray(&self.camera, frame.size(), frame.input.pointer)];
         let input = Scene {
             objects: Source::device(&self.boxes, self.count),
-            rays: Source::Host(&rays).into(),
+            query: QueryInput {
+                rays: Source::Host(&rays).into(),
+                ..QueryInput::default()
+            },
             ..Scene::default()
         };
         let step = self.broad_phase.step(frame.encoder, input)?;
