@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Events, Pair, PairEvent, Queries, Query, Ray, Rays, Scene, Source, Statics, StepResult,
-    SweptRay, cpu, reference,
+    Aabb, BroadPhaseDescriptor, Events, Pair, PairEvent, Queries, Query, QueryInput, Ray, Rays, Scene, Source, Statics,
+    StepResult, SweptRay, cpu, reference,
 };
 use wasm_bindgen::prelude::*;
 
@@ -66,33 +66,27 @@ impl HostInput {
                 generation: 0,
             },
             excluded_pairs: self.source(Part::ExcludedPairs),
+            query: self.query(),
             ..Scene::default()
         }
-        .asking(self)
     }
-}
 
-trait Asking<'a> {
-    fn asking(self, input: &'a HostInput) -> Self;
-}
-
-impl<'a> Asking<'a> for Scene<'a> {
-    fn asking(self, input: &'a HostInput) -> Self {
-        let question = input.question;
-        Self {
+    fn query(&self) -> QueryInput<'_> {
+        let question = self.question;
+        QueryInput {
             rays: if question.are_swept {
-                Rays::Swept(input.source::<SweptRay>(Part::Rays))
+                Rays::Swept(self.source::<SweptRay>(Part::Rays))
             } else {
-                Rays::Plain(input.source::<Ray>(Part::Rays))
+                Rays::Plain(self.source::<Ray>(Part::Rays))
             },
             queries: question
                 .self_query_input()
                 .unwrap_or_else(|| match question.self_query {
-                    SelfQueryKind::Spheres => Queries::General(input.source::<Query>(Part::Queries)),
-                    _ => Queries::Boxes(input.source::<Aabb>(Part::Queries)),
+                    SelfQueryKind::Spheres => Queries::General(self.source::<Query>(Part::Queries)),
+                    _ => Queries::Boxes(self.source::<Aabb>(Part::Queries)),
                 }),
             query_mode: question.query_mode(),
-            ..self
+            ..QueryInput::default()
         }
     }
 }
@@ -171,7 +165,10 @@ impl HostQuery {
                 pairs: false,
                 ..self.settings.descriptor()
             };
-            let scene = self.step.scene().asking(&self.asked);
+            let scene = Scene {
+                query: self.asked.query(),
+                ..self.step.scene()
+            };
             self.result = Some(cpu::step_scene(&descriptor, &scene).map_err(Failure::from)?);
         }
         Ok(Answer::from(self.result.clone().unwrap_or_default()))
