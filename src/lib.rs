@@ -198,10 +198,8 @@ pub use addons::pair_tracker::PairTracker;
 pub use addons::table_shader::TableShader;
 pub use api::backend::Backend;
 pub use api::counters::{Counters, Output, Status};
-#[doc(hidden)]
-pub use api::descriptor::SortStrategy;
 pub use api::descriptor::{
-    BroadPhaseDescriptor, Capacities, Growth, OutputOptions, RayMode, ResultOrder, Scheme, Uses,
+    BroadPhaseDescriptor, Capacities, Growth, OutputOptions, RayMode, ResultOrder, Scheme, SortStrategy, Uses,
 };
 pub use api::error::{
     BroadPhaseError, CreateError, DescriptorError, InputError, PairFilterError, ReadBackError, StepError,

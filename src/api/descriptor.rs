@@ -281,8 +281,7 @@ pub struct BroadPhaseDescriptor<'a> {
     pub pairs: bool,
     /// Options of the outputs.
     pub outputs: OutputOptions,
-    /// Sort algorithm, for measurements and tests.
-    #[doc(hidden)]
+    /// Sort algorithm. Default: the device's fastest. Another one works around a driver, or is measured.
     pub sort: SortStrategy,
     /// True to apply `layers` and `group` of the objects. Default: true.
     ///
