@@ -7,8 +7,8 @@ mod agreement;
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Queries, Query, QueryMode, Ray, RayMode,
-    Rays, QueryInput, Scene, Scheme, SelfQuery, Source, Statics, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Queries, Query, QueryInput, QueryMode,
+    Ray, RayMode, Rays, Scene, Scheme, SelfQuery, Source, Statics, SweptRay,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 
@@ -79,31 +79,31 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let (statics, moving) = objects.split_at(count);
     let (static_worlds, worlds) = worlds.split_at(count.min(worlds.len()));
     let scene = Scene {
-objects: Source::Host(moving),
-worlds: Source::Host(worlds),
-statics: Statics {
+        objects: Source::Host(moving),
+        worlds: Source::Host(worlds),
+        statics: Statics {
             objects: Source::Host(statics),
             worlds: Source::Host(static_worlds),
             generation: 0,
         },
-query: QueryInput {
-rays: match (is_periodic, swept.is_empty()) {
-            (true, _) => Rays::default(),
-            (false, true) => Rays::Plain(Source::Host(&plain)),
-            (false, false) => Rays::Swept(Source::Host(&swept)),
+        query: QueryInput {
+            rays: match (is_periodic, swept.is_empty()) {
+                (true, _) => Rays::default(),
+                (false, true) => Rays::Plain(Source::Host(&plain)),
+                (false, false) => Rays::Swept(Source::Host(&swept)),
+            },
+            queries: match queries {
+                Queries::Boxes(_) | Queries::General(Source::Host(_)) if is_periodic => Queries::None,
+                queries => queries,
+            },
+            query_mode: match u.int_in_range(0..=5)? {
+                0..=2 => QueryMode::All,
+                nearest => QueryMode::Nearest(nearest - 2),
+            },
+            ..QueryInput::default()
         },
-queries: match queries {
-            Queries::Boxes(_) | Queries::General(Source::Host(_)) if is_periodic => Queries::None,
-            queries => queries,
-        },
-query_mode: match u.int_in_range(0..=5)? {
-            0..=2 => QueryMode::All,
-            nearest => QueryMode::Nearest(nearest - 2),
-        },
-..QueryInput::default()
-},
-..Scene::default()
-};
+        ..Scene::default()
+    };
     let Ok(result) = cpu::step_scene(&descriptor, &scene) else {
         return Ok(());
     };

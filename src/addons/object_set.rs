@@ -89,7 +89,7 @@ const fn is_live(generation: u32) -> bool {
 /// [`upload`](Self::upload) uploads changes since its last call and returns the input of a step:
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, Scene, wgpu};
+/// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, wgpu};
 /// # fn frame(
 /// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
 /// #     broad_phase: &mut GpuBroadPhase,
@@ -98,13 +98,7 @@ const fn is_live(generation: u32) -> bool {
 /// let ball = objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
 /// let wall = objects.insert_static(Aabb::new([-9.0; 3], [9.0, 9.0, 0.0]));
 /// objects.move_to(ball, [0.5; 3], [1.5; 3])?;
-/// let input = Scene {
-///     query: QueryInput {
-/// rays: Default::default(),
-/// ..objects.upload(device, encoder)?.query
-/// },
-///     ..objects.upload(device, encoder)?
-/// };
+/// let input = objects.upload(device, encoder)?;
 /// broad_phase.step(encoder, input)?;
 /// // A pair of both names them so.
 /// assert_eq!((objects.object_of(wall)?, objects.object_of(ball)?), (0, 1));
@@ -348,16 +342,13 @@ impl ObjectSet {
     /// Returns the slots as a host scene without other inputs, for the CPU engine or a `Snapshot` of a faulty frame.
     ///
     /// ```
-    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, Ray, Scene, cpu};
+    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, QueryInput, Ray, Scene, cpu};
     ///
     /// let mut objects = ObjectSet::new();
     /// objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
     /// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
     /// let scene = Scene {
-    ///     query: QueryInput {
-    /// rays: rays[..].into(),
-    /// ..objects.scene().query
-    /// },
+    ///     query: QueryInput { rays: rays[..].into(), ..QueryInput::default() },
     ///     ..objects.scene()
     /// };
     /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;

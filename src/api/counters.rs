@@ -172,7 +172,8 @@ const fn counted(name: &'static str, word: usize, status: Status) -> Counted {
 
 impl Output {
     /// All outputs.
-    pub const ALL: [Self; 4] = [Self::Pairs, Self::RayHits, Self::RayCells, Self::QueryObjects];
+    pub const ALL: &'static [Self] = &Self::EACH;
+    pub(crate) const EACH: [Self; 4] = [Self::Pairs, Self::RayHits, Self::RayCells, Self::QueryObjects];
 
     pub(crate) const fn counted(self) -> Counted {
         match self {
@@ -188,9 +189,12 @@ impl Output {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct PerOutput<T>([T; 4]);
 
+// Indices by `as`: the last variant is the last of `EACH`.
+const _: () = assert!(Output::EACH.len() == Output::QueryObjects as usize + 1);
+
 impl<T> PerOutput<T> {
     pub fn of(value: impl FnMut(Output) -> T) -> Self {
-        Self(Output::ALL.map(value))
+        Self(Output::EACH.map(value))
     }
 }
 
@@ -287,44 +291,11 @@ pub struct Counters {
     pub rounds_needed: u32,
     /// Rounds that the step had.
     pub rounds_capacity: u32,
-    /// Output that are incomplete.
+    /// Outputs that are incomplete.
     pub status: Status,
 }
 
 impl Counters {
-    pub(crate) fn from_words(words: &[u32], held: &Held) -> Self {
-        let wide = |first| wide(words, first);
-        let needed = |output: Output| wide(output.counted().word);
-        Self {
-            objects: held.objects,
-            invalid: words[word::INVALID],
-            excluded: words[word::EXCLUDED],
-            large: words[word::LARGE],
-            levels: words[word::LEVELS],
-            table_cells: words[word::TABLE_CELLS],
-            entries_needed: wide(word::ENTRIES_NEEDED),
-            entries_capacity: held.entries,
-            static_entries_needed: wide(word::STATIC_ENTRIES_NEEDED),
-            static_entries_capacity: held.static_entries,
-            pairs_needed: needed(Output::Pairs),
-            pairs_capacity: held.rows[Output::Pairs],
-            hits_needed: needed(Output::RayHits),
-            hits_capacity: held.rows[Output::RayHits],
-            ray_cells_needed: needed(Output::RayCells),
-            ray_cells_capacity: held.rows[Output::RayCells],
-            results_needed: needed(Output::QueryObjects),
-            results_capacity: held.rows[Output::QueryObjects],
-            queries_invalid: words[word::QUERIES_INVALID],
-            query_candidates: wide(word::QUERY_CANDIDATES),
-            rays_invalid: words[word::RAYS_INVALID],
-            pair_candidates: wide(word::PAIR_CANDIDATES),
-            ray_candidates: wide(word::RAY_CANDIDATES),
-            rounds_needed: words[word::ROUNDS_NEEDED].max(1),
-            rounds_capacity: held.rounds,
-            status: Status::from_bits(words[word::STATUS] | words[word::UNFINISHED]),
-        }
-    }
-
     /// Rows that `output` needed, and those that it can hold.
     pub(crate) const fn rows(&self, output: Output) -> (u64, u32) {
         match output {
@@ -339,19 +310,4 @@ impl Counters {
     pub const fn is_complete(&self) -> bool {
         self.status.is_complete()
     }
-}
-
-/// Number of objects, and capacities in rows.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Held {
-    pub objects: u32,
-    pub entries: u32,
-    pub static_entries: u32,
-    pub rows: PerOutput<u32>,
-    pub rounds: u32,
-}
-
-/// The 64-bit count in two words, low word first.
-pub(crate) fn wide(words: &[u32], first: usize) -> u64 {
-    u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }

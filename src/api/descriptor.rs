@@ -281,7 +281,7 @@ pub struct BroadPhaseDescriptor<'a> {
     pub pairs: bool,
     /// Options of the outputs.
     pub outputs: OutputOptions,
-    /// Sort algorithm. Default: the device's fastest. Another one works around a driver, or is measured.
+    /// Sort algorithm. Default: the device's fastest. Set another to work around a driver or to compare speeds.
     pub sort: SortStrategy,
     /// True to apply `layers` and `group` of the objects. Default: true.
     ///
@@ -414,7 +414,7 @@ pub(crate) fn validate_outputs(options: &OutputOptions) -> Result<(), Descriptor
     }
     let capacities = &options.capacities;
     let Capacities { entries, rounds, .. } = *capacities;
-    let outputs = Output::ALL.map(|output| (output.counted().name, capacities.of(output)));
+    let outputs = Output::EACH.map(|output| (output.counted().name, capacities.of(output)));
     for (what, rows) in outputs.into_iter().chain([("entries", entries), ("rounds", rounds)]) {
         if rows == Some(0) {
             return Err(DescriptorError::ZeroCapacity { what });

@@ -292,7 +292,7 @@ pub enum StepError {
     #[error(transparent)]
     Input(#[from] InputError),
     /// The step lacks an output, because neither its descriptor nor its input requests it.
-    #[error("the step has no {}: request them in its descriptor or input", output.counted().name)]
+    #[error("the step has no list of {}: request it in its descriptor or input", output.counted().name)]
     NoOutput {
         /// The missing output.
         output: Output,

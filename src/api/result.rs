@@ -60,7 +60,7 @@ impl StepResult {
         }
     }
 
-    /// First rows of the page behind these rows.
+    /// First rows of the page after these rows.
     pub(crate) const fn next_page(&self) -> Page {
         Page {
             pairs: self.pairs.len() as u32,

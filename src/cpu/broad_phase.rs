@@ -103,13 +103,7 @@ impl CpuBroadPhase {
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         self.check_pair_filter(false, &input.queries)?;
         let scene = HostScene::of(&Scene {
-            query: QueryInput {
-                rays: input.rays,
-                ray_count: input.ray_count,
-                queries: input.queries,
-                query_count: input.query_count,
-                query_mode: input.query_mode,
-            },
+            query: *input,
             ..Scene::default()
         })?;
         let table = self.table.as_ref().ok_or(BroadPhaseError::NoStep)?;

@@ -2,9 +2,9 @@ use std::sync::OnceLock;
 
 use super::boxes::{Boxes, have_filters};
 use super::trees::Trees;
-use crate::api::counters::Held;
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
 use crate::api::error::BroadPhaseError;
+use crate::layout::counters::Held;
 use crate::reference::builder::{self, Tables};
 use crate::reference::host::HostScene;
 

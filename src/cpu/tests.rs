@@ -6,12 +6,13 @@ mod queries;
 mod rays;
 
 use super::*;
-use crate::api::counters::{Status, wide, word};
+use crate::api::counters::{Status, word};
 use crate::api::descriptor::{Growth, OutputOptions, RayMode, Scheme};
 use crate::api::error::InputError;
 use crate::api::input::{Rays, Source};
 use crate::api::types::{Dimensions, Pair, RayCell, RayHit, SweptRay};
 use crate::layout::blocks::{Overrides, ScanParams};
+use crate::layout::counters::wide;
 use crate::layout::grid::{self, Params, SCHEME_ADAPTIVE};
 use crate::reference::brute_force;
 use crate::reference::rays::ray::{LoadedRay, enter_box, load_ray, reciprocal};

@@ -148,8 +148,9 @@ impl Buffers {
         gone
     }
 
-    pub fn keep(&mut self, kept: &[BufferId]) {
-        self.by_name.retain(|_, held| kept.contains(&held.id));
+    /// Drops and returns all buffers but `kept`.
+    pub fn keep(&mut self, kept: &[BufferId]) -> Vec<wgpu::Buffer> {
+        self.give_up(|held| !kept.contains(&held.id))
     }
 
     pub fn clear(&mut self) {

@@ -1,5 +1,5 @@
-//! The passes of a recording as a value: clears, copies and dispatches in order, with buffers by name. It is recorded,
-//! its pipelines are prepared, and its bindings are checked without a device.
+//! The passes of a recording as a value: clears, copies and dispatches in order, with buffers by name. `Recorder`
+//! records it. Its pipelines and missing buffers are found without a device.
 
 use super::buffers::BufferId;
 use super::shader::Variant;
@@ -26,7 +26,7 @@ pub(crate) enum Command {
         first: u64,
         bytes: Option<u64>,
     },
-    /// `bytes` is `None` for as many as `to` has.
+    /// `bytes` is `None` for the size of `to`.
     Copy {
         from: (BufferId, u64),
         to: (BufferId, u64),
@@ -134,7 +134,7 @@ impl Passes {
         self.commands.push(Command::Clear { id, first, bytes });
     }
 
-    /// Copies as many bytes as `to` has.
+    /// Fills `to` from the start of `from`.
     pub fn copy(&mut self, from: BufferId, to: BufferId) {
         self.push_copy((from, 0), (to, 0), None);
     }
@@ -191,14 +191,23 @@ impl Passes {
         self.dispatches().map(|dispatch| dispatch.variant)
     }
 
-    /// The first pass that uses a buffer without `has`, and the buffer's name.
+    /// Returns the first buffer for which `has` is false, and the pass, clear or copy that uses it.
     pub fn unbound(&self, has: impl Fn(&str) -> bool) -> Option<(&'static str, &'static str)> {
         let is_bound = |dispatch: &Dispatch, name| match dispatch.bound(self, name) {
             Some(Bound::Block(_)) => true,
             Some(Bound::Buffer(id)) => has(id.name),
             None => has(name),
         };
-        self.dispatches().find_map(|dispatch| {
+        let lacking = self.commands.iter().find_map(|command| {
+            let (user, ids) = match command {
+                Command::Clear { id, .. } => ("a clear", vec![*id]),
+                Command::Copy { from, to, .. } => ("a copy", vec![from.0, to.0]),
+                Command::Stage(_) => return None,
+            };
+            let lacking = ids.into_iter().find(|id| !has(id.name))?;
+            Some((user, lacking.name))
+        });
+        let unbound = self.dispatches().find_map(|dispatch| {
             let pass = dispatch.variant.pass;
             let groups = match dispatch.groups {
                 GroupCount::In(id) if !has(id.name) => Some(id.name),
@@ -207,7 +216,8 @@ impl Passes {
             let mut names = pass.bindings().iter().map(|&(.., name)| name);
             let name = groups.or_else(|| names.find(|&name| !is_bound(dispatch, name)))?;
             Some((pass.name, name))
-        })
+        });
+        lacking.or(unbound)
     }
 }
 

@@ -71,13 +71,13 @@ impl<'r> Recorder<'r> {
         for command in &passes.commands {
             match *command {
                 Command::Clear { id, first, bytes } => {
-                    let range = self.range(id);
-                    let bytes = bytes.unwrap_or_else(|| range.buffer.size());
+                    let buffer = self.whole(id);
+                    let bytes = bytes.unwrap_or_else(|| buffer.size());
                     work_log::log(|| Work::Clear { buffer: id.name, bytes });
-                    self.encoder.clear_buffer(range.buffer, first, Some(bytes));
+                    self.encoder.clear_buffer(buffer, first, Some(bytes));
                 }
                 Command::Copy { from, to, bytes } => {
-                    let [source, target] = [from.0, to.0].map(|id| self.range(id).buffer);
+                    let [source, target] = [from.0, to.0].map(|id| self.whole(id));
                     let bytes = bytes.unwrap_or_else(|| target.size());
                     work_log::log(|| Work::Copy { to: to.0.name, bytes });
                     self.encoder.copy_buffer_to_buffer(source, from.1, target, to.1, bytes);
@@ -87,9 +87,12 @@ impl<'r> Recorder<'r> {
         }
     }
 
-    fn range(&self, id: BufferId) -> RangeRef<'r> {
+    /// A buffer to clear or copy.
+    fn whole(&self, id: BufferId) -> &'r wgpu::Buffer {
         let range = find(self.inputs, self.buffers, id.name);
-        range.unwrap_or_else(|| panic!("the plan has no buffer {}", id.name))
+        let range = range.unwrap_or_else(|| panic!("the plan has no buffer {}", id.name));
+        debug_assert_eq!(range.offset, 0);
+        range.buffer
     }
 
     fn stage(&mut self, passes: &Passes, stage: &Stage) {

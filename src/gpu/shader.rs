@@ -108,6 +108,7 @@ impl Pass {
 
     /// The variant with the pass's switch on or off.
     pub(crate) const fn switched(&'static self, is_on: bool) -> Variant {
+        debug_assert!(!is_on || self.switch.is_some());
         Variant { pass: self, is_on }
     }
 
@@ -119,6 +120,11 @@ impl Pass {
     #[cfg(test)]
     pub(crate) fn files(&self) -> &[File] {
         &self.linked().files
+    }
+
+    #[cfg(test)]
+    pub(crate) fn switch(&self) -> Option<&'static str> {
+        self.switch
     }
 
     #[cfg(test)]

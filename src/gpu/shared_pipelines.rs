@@ -19,7 +19,7 @@ pub(crate) struct Key {
     pass: &'static str,
     /// Constants that the pass declares, as float bits.
     constants: Vec<(&'static str, u64)>,
-    /// The caller's replacement text, for variants that exclude pairs.
+    /// The caller's replacement text, for variants with its switch on.
     text: Option<String>,
 }
 

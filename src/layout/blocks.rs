@@ -1,7 +1,7 @@
 //! Uniform blocks of stages and passes, and pipeline overrides.
 
 use super::grid::{PRIMARY_FLAGS, Params, SCHEME_UNIFORM};
-use crate::api::counters::wide;
+use crate::layout::counters::wide;
 use crate::shared::bounds::roomy;
 pub use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::wgsl::number;

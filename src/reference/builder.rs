@@ -17,12 +17,13 @@ use super::table::large_table_emit::{choose_large_table, large_table_emit};
 use super::table::layout::layout;
 use super::table::level_statistics::level_statistics;
 use super::table::sample_statistics::sample_statistics;
-use crate::api::counters::{ENTRIES, Held, word};
+use crate::api::counters::{ENTRIES, word};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::count;
 use crate::api::types::Aabb;
 use crate::layout::blocks::{Exclusions, SortParams};
+use crate::layout::counters::Held;
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record};
 

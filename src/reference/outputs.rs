@@ -4,11 +4,12 @@ use super::params::{fixed, overrides_of};
 use super::rays::{ray_cells_count, ray_cells_emit};
 use super::reads::StepReads;
 use super::scan::scan;
-use crate::api::counters::{Counted, Held, Output, wide};
+use crate::api::counters::{Counted, Output};
 use crate::api::descriptor::{BroadPhaseDescriptor, ResultOrder};
 use crate::api::error::{BroadPhaseError, checked_row_count, completed};
 use crate::api::types::{RayCell, SweptRay};
 use crate::layout::blocks::{Overrides, RayBlocks, ScanParams};
+use crate::layout::counters::{Held, wide};
 
 /// The offset of each list, then the total, and the rows.
 type Found<T> = (Vec<u32>, Vec<T>);

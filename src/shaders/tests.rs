@@ -272,6 +272,15 @@ fn names_are_unique_and_sources_name_their_files() {
     assert!(passes().all(|pass| pass.source().starts_with("// ---- ")));
 }
 
+/// `SWEPT` defaults to true, so a pass that misses its switch would always sweep.
+#[test]
+fn passes_name_the_switches_that_they_declare() {
+    for pass in passes() {
+        let declared = ["SWEPT", "EXCLUDES"].into_iter().find(|name| pass.declares(name));
+        assert_eq!(pass.switch(), declared, "{}", pass.name);
+    }
+}
+
 /// The recorder finds buffers by name, so names must be unique and all variables declared.
 #[test]
 fn buffers_have_names_of_their_own_and_variables_are_declared() {

@@ -52,13 +52,17 @@ passes! {
 
     PAIR_EMIT_MULTI_CELL = "pair_emit_multi_cell" from "pair_emit" { variant: "multi_cell" } switch EXCLUDES;
 
-    PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" } switch EXCLUDES;
+    PAIR_STATIC_COUNT_SINGLE_CELL = "pair_static_count_single_cell" from "pair_static_count" { variant: "single_cell" }
+        switch EXCLUDES;
 
-    PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" } switch EXCLUDES;
+    PAIR_STATIC_COUNT_MULTI_CELL = "pair_static_count_multi_cell" from "pair_static_count" { variant: "multi_cell" }
+        switch EXCLUDES;
 
-    PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" } switch EXCLUDES;
+    PAIR_STATIC_EMIT_SINGLE_CELL = "pair_static_emit_single_cell" from "pair_static_emit" { variant: "single_cell" }
+        switch EXCLUDES;
 
-    PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" } switch EXCLUDES;
+    PAIR_STATIC_EMIT_MULTI_CELL = "pair_static_emit_multi_cell" from "pair_static_emit" { variant: "multi_cell" }
+        switch EXCLUDES;
     }
 }
 

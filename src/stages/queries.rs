@@ -168,8 +168,11 @@ impl QueryPlan {
     }
 
     /// Capacity of `output` in rows, or `None` if queries do not write it.
-    pub fn capacity(&self, output: Output) -> Option<u32> {
-        (output == Output::QueryObjects).then_some(self.params.capacity)
+    pub const fn capacity(&self, output: Output) -> Option<u32> {
+        match output {
+            Output::QueryObjects => Some(self.params.capacity),
+            Output::Pairs | Output::RayHits | Output::RayCells => None,
+        }
     }
 
     pub fn output(&self, buffers: &Buffers) -> QueryOutput {

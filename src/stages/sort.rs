@@ -6,6 +6,7 @@
 use crate::api::descriptor::SortStrategy;
 use crate::gpu::adapter::DeviceClass;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::device_context::DeviceContext;
 use crate::gpu::passes::{Binds, Passes, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
@@ -173,16 +174,17 @@ pub(crate) struct DigitPasses {
 
 impl SortStrategy {
     /// The strategy for a device, which may lack what `self` needs.
-    pub(crate) fn of(self, device: &wgpu::Device) -> Self {
-        self.choose(device.features(), &device.adapter_info())
+    pub(crate) fn of(self, context: &DeviceContext) -> Self {
+        let device = context.device();
+        self.choose(context.class(), device.features(), &device.adapter_info())
     }
 
-    fn choose(self, features: wgpu::Features, info: &wgpu::AdapterInfo) -> Self {
+    fn choose(self, class: DeviceClass, features: wgpu::Features, info: &wgpu::AdapterInfo) -> Self {
         // In MSL, naga's ballots have 32 bits; subgroups of some older Macs have 64 invocations.
         let whole_ballots = info.backend != wgpu::Backend::Metal || info.subgroup_max_size <= 32;
         let has_subgroups = features.contains(wgpu::Features::SUBGROUP) && whole_ballots;
         match self {
-            Self::Auto if DeviceClass::of(info) == DeviceClass::Software => Self::SerialTiles,
+            Self::Auto if class == DeviceClass::Software => Self::SerialTiles,
             Self::Auto | Self::Subgroups if has_subgroups => Self::Subgroups,
             Self::Auto | Self::Subgroups | Self::Portable => Self::Portable,
             Self::SerialTiles => Self::SerialTiles,
@@ -242,13 +244,19 @@ mod tests {
             (&metal, with, SortStrategy::Subgroups),
             (&wide_metal, with, SortStrategy::Portable),
         ] {
-            assert_eq!(SortStrategy::Auto.choose(features, info), expected);
-            assert_eq!(SortStrategy::Portable.choose(features, info), SortStrategy::Portable);
             assert_eq!(
-                SortStrategy::SerialTiles.choose(features, info),
+                SortStrategy::Auto.choose(DeviceClass::of(info), features, info),
+                expected
+            );
+            assert_eq!(
+                SortStrategy::Portable.choose(DeviceClass::of(info), features, info),
+                SortStrategy::Portable
+            );
+            assert_eq!(
+                SortStrategy::SerialTiles.choose(DeviceClass::of(info), features, info),
                 SortStrategy::SerialTiles
             );
-            let by_ballots = SortStrategy::Subgroups.choose(features, info);
+            let by_ballots = SortStrategy::Subgroups.choose(DeviceClass::of(info), features, info);
             let can = features == with && info.subgroup_max_size != 64;
             assert_eq!(by_ballots == SortStrategy::Subgroups, can);
             assert_ne!(by_ballots, SortStrategy::SerialTiles);

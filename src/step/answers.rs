@@ -6,7 +6,7 @@ use super::growth::Facts;
 use super::inputs::{Placer, check_own_queries, check_queries, query_sources};
 use super::output::StepOutput;
 use super::plan::{AnswerPlan, OrderedPairs};
-use super::stages::{AnswerUniforms, FoundUniforms};
+use super::sequence::{AnswerUniforms, FoundUniforms};
 use super::table::TableView;
 use crate::api::counters::{Output, Status, word};
 use crate::api::error::StepError;

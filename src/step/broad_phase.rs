@@ -7,7 +7,7 @@ use super::pair_filter;
 use super::pair_finder::PairFinder;
 use super::plan;
 use super::results::Results;
-use super::samples::{passes, variants};
+use super::samples::{passes, preparation, variants};
 use super::table::TableEngine;
 use super::walk_shrink::WalkShrink;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, SortStrategy, Uses};
@@ -138,11 +138,11 @@ impl GpuBroadPhase {
             return Err(error);
         }
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
+        let context = Arc::new(DeviceContext::new(device, queue));
         let descriptor = &BroadPhaseDescriptor {
-            sort: descriptor.sort.of(device),
+            sort: descriptor.sort.of(&context),
             ..*descriptor
         };
-        let context = Arc::new(DeviceContext::new(device, queue));
         let constants = constants(descriptor, context.class());
         plan::check_smallest_step(descriptor, context.binding_limit())?;
         if let Some(text) = descriptor.pair_filter {
@@ -186,11 +186,7 @@ impl GpuBroadPhase {
     /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
         let Session { context, pipelines, .. } = &self.session;
-        Preparation::new(
-            context,
-            pipelines,
-            variants(&self.descriptor, Some(uses), context.binding_limit()),
-        )
+        preparation(context, pipelines, &self.descriptor, Some(uses))
     }
 
     /// Replaces the descriptor. Only pipelines that differ are created again.
@@ -226,7 +222,7 @@ impl GpuBroadPhase {
         let device = context.device();
         descriptor::validate(descriptor)?;
         let descriptor = BroadPhaseDescriptor {
-            sort: descriptor.sort.of(device),
+            sort: descriptor.sort.of(&context),
             ..*descriptor
         };
         plan::check_smallest_step(&descriptor, context.binding_limit())?;
@@ -246,12 +242,7 @@ impl GpuBroadPhase {
                 .with_others(passes(), &constants_after, replacement_after);
             Arc::new(others)
         };
-        Preparation::new(
-            &context,
-            &pipelines,
-            variants(&descriptor, None, context.binding_limit()),
-        )
-        .run()?;
+        preparation(&context, &pipelines, &descriptor, None).run()?;
         session.pipelines = pipelines;
         if descriptor.outputs.timestamps != self.descriptor.outputs.timestamps {
             session.timing = Timing::new(device, &session.label, descriptor.outputs.timestamps);

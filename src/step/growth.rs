@@ -1,7 +1,8 @@
 use super::walk_shrink::WalkShrink;
-use crate::api::counters::{Counters, Held, PerOutput, Status};
+use crate::api::counters::{Counters, PerOutput, Status};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::gpu::device_context::DeviceContext;
+use crate::layout::counters::Held;
 use crate::shared::recording::Recording;
 use crate::stages::shape::{Basis, Demand};
 use crate::stages::walks::MAX_WALKS;

@@ -11,7 +11,7 @@ mod read_back;
 mod record;
 mod results;
 pub(crate) mod samples;
-mod stages;
+mod sequence;
 pub(crate) mod table;
 mod walk_shrink;
 pub(crate) mod warnings;

@@ -1,6 +1,6 @@
 //! The plan of a recording: plain values, computed once from descriptor, input, demand and limits.
 
-use crate::api::counters::{Held, Output, PerOutput, word};
+use crate::api::counters::{Output, PerOutput, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, ResultOrder, SortStrategy, check_world_count};
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::input::{Source, count};
@@ -10,6 +10,7 @@ use crate::api::types::Aabb;
 use crate::gpu::adapter::DeviceClass;
 use crate::gpu::buffers::{BufferId, Sizes, rounded};
 use crate::layout::blocks::{SortParams, SourceLayout};
+use crate::layout::counters::Held;
 use crate::layout::digits::count_words;
 use crate::layout::query_sizes::QuerySizes;
 use crate::shared::bounds::LARGEST_COUNT;

@@ -5,7 +5,7 @@ use super::broad_phase::GpuBroadPhase;
 use super::growth::Growth;
 use super::output::StepOutput;
 use super::results::{Recorded, Results};
-use super::samples::variants;
+use super::samples::preparation;
 use crate::api::counters::{Counters, Output, Status};
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses, validate_outputs};
 use crate::api::error::{DescriptorError, ReadBackError, StepError};
@@ -199,11 +199,7 @@ impl QuerySet {
     pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
         self.sync_with(&broad_phase.descriptor, &broad_phase.session.pipelines);
         let Session { context, pipelines, .. } = &self.session;
-        Preparation::new(
-            context,
-            pipelines,
-            variants(&self.descriptor, Some(uses), context.binding_limit()),
-        )
+        preparation(context, pipelines, &self.descriptor, Some(uses))
     }
 
     /// Bytes of the set's device memory by purpose.

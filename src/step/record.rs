@@ -7,7 +7,7 @@ use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, check_own, check_queries};
 use super::pair_finder::FoundPairs;
 use super::plan::{StepInput, StepPlan, bytes};
-use super::stages::Engine;
+use super::sequence::Engine;
 use super::table::{Built, TableView};
 use crate::api::error::StepError;
 use crate::api::input;
@@ -84,8 +84,7 @@ impl GpuBroadPhase {
         self.session.resolve_timing(encoder);
         if rebuilds_statics {
             // Bind groups would keep the buffers of the build alive.
-            self.session.bindings.forget(&self.statics.buffers.all());
-            self.statics.drop_scratch();
+            self.session.bindings.forget(&self.statics.drop_scratch());
         }
         let recording = self.session.recording.clone();
         self.pairs.found = plan.pairs.map(|pairs| FoundPairs {
@@ -114,20 +113,16 @@ impl GpuBroadPhase {
         inputs: &[Input],
         is_timed: bool,
     ) {
-        let [table, statics, pairs, queries] = [
-            &self.table.buffers,
+        // In the order of `Engine`.
+        let own = [
             &self.statics.buffers,
+            &self.table.buffers,
             &self.pairs.buffers,
             &self.queries.buffers,
         ];
-        let buffers: &[_] = match engine {
-            Engine::Statics => &[statics],
-            Engine::Table => &[table, pairs, queries],
-            Engine::Pairs => &[pairs, table, queries],
-            Engine::Queries => &[queries],
-        };
+        let buffers: Vec<_> = engine.searched().iter().map(|engine| own[*engine as usize]).collect();
         self.session
-            .record(encoder, passes, uniforms, (inputs, buffers), is_timed);
+            .record(encoder, passes, uniforms, (inputs, &buffers), is_timed);
     }
 
     /// Records rays and queries to the last step's table. Without `emits`, only counts rows.

@@ -1,20 +1,24 @@
 //! Pipelines that steps need: those of the passes of sample steps.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::plan::{StepInput, StepPlan};
-use super::stages::Engine;
+use super::sequence::Engine;
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses};
 use crate::api::input::{RAY_STRIDE, SWEPT_STRIDE};
 use crate::api::queries::{QueryMode, SelfQuery};
 use crate::gpu::adapter::DeviceClass;
+use crate::gpu::device_context::DeviceContext;
+use crate::gpu::pipelines::Pipelines;
+use crate::gpu::preparation::Preparation;
 use crate::gpu::shader::{Pass, Variant};
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::SourceLayout;
 use crate::layout::digits::MAX_COUNTED_AHEAD;
 use crate::layout::query_sizes::QuerySizes;
 use crate::stages::rays::SORTED_RAYS;
-use crate::stages::shape::{Basis, Demand};
+use crate::stages::shape::{Basis, Demand, STEP_COUNTERS};
 use crate::stages::table::statics::buffer as fixed;
 use crate::stages::{input, order, pairs, queries, rays, scan, sort, table};
 
@@ -26,7 +30,7 @@ const STRIDED: SourceLayout = SourceLayout {
     flags: 0,
 };
 
-/// So many objects that the device chooses the variant that counts pairs, and that histogram passes count the keys.
+/// Number of objects from which the device chooses the variant that counts pairs, and histogram passes count the keys.
 const MANY: u64 = 2 * MAX_COUNTED_AHEAD;
 const _: () = assert!(MANY > pairs::MANY_OBJECTS as u64);
 
@@ -72,7 +76,11 @@ pub(super) fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>
             binding_limit: limit,
             class: DeviceClass::Unknown,
         };
-        for plan in inputs.iter().filter_map(|input| StepPlan::new(&basis, input).ok()) {
+        for input in &inputs {
+            let Ok(plan) = StepPlan::new(&basis, input) else {
+                debug_assert!(false, "a sample step does not fit into {limit} bytes");
+                continue;
+            };
             let blocks = plan.write(&mut Blocks::default(), true);
             for (engine, passes) in plan.passes(&blocks, true) {
                 let names = names(&plan, engine);
@@ -87,7 +95,18 @@ pub(super) fn variants(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>
     all.filter(|variant| found.contains(&variant.key())).collect()
 }
 
-/// Of a sparse and of a crowded scene.
+/// Preparation of the pipelines that steps with `uses` may need or, without, that every step needs.
+pub(super) fn preparation(
+    context: &Arc<DeviceContext>,
+    pipelines: &Arc<Pipelines>,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    uses: Option<Uses>,
+) -> Preparation {
+    let variants = variants(descriptor, uses, context.binding_limit());
+    Preparation::new(context, pipelines, variants)
+}
+
+/// Demands of a sparse and of a crowded scene.
 fn demands() -> [Demand; 2] {
     let crowded = Demand {
         bit_words: 1,
@@ -152,44 +171,50 @@ fn queries_of(uses: Uses, layout: Option<SourceLayout>) -> Vec<QuerySizes> {
     .collect()
 }
 
-/// Names of buffers that the passes of `engine` may bind.
+/// Names of buffers that the passes of `engine` may bind: planned ones and inputs.
 fn names(plan: &StepPlan, engine: Engine) -> HashSet<&'static str> {
-    let inputs = [
-        table::buffer::OBJECTS,
-        table::buffer::SOURCE_OBJECTS,
-        table::buffer::OBJECT_LIMITS,
-        table::buffer::WORLDS,
-        table::buffer::SOURCE_WORLDS,
-        pairs::buffer::EXCLUDED,
-        pairs::buffer::DATA,
-        rays::buffer::RAYS,
-        rays::buffer::SOURCE_RAYS,
-        rays::buffer::LIMITS,
-        queries::buffer::QUERIES,
-        queries::buffer::SOURCE_QUERIES,
-        queries::buffer::LIMITS,
+    use pairs::buffer as pair;
+    use queries::buffer as query;
+    use rays::buffer as ray;
+    use table::buffer as moving;
+
+    let sizes = |of: &Engine| match of {
+        Engine::Statics => plan.static_sizes(),
+        Engine::Table => plan.table_sizes(),
+        Engine::Pairs => plan.pair_sizes(),
+        Engine::Queries => plan.answers.sizes(),
+    };
+    let objects = [
+        moving::OBJECTS,
+        moving::SOURCE_OBJECTS,
+        moving::WORLDS,
+        moving::SOURCE_WORLDS,
     ];
+    let beside = [moving::OBJECT_LIMITS, pair::EXCLUDED, pair::DATA, fixed::COUNTERS];
     let walked = [
-        table::buffer::GRID,
-        table::buffer::RECORDS,
-        table::buffer::STARTS,
+        moving::OBJECTS,
+        moving::GRID,
+        moving::RECORDS,
+        moving::STARTS,
         plan.table.sorted().values,
+        STEP_COUNTERS,
         fixed::GRID,
         fixed::RECORDS,
         fixed::STARTS,
         fixed::VALUES,
     ];
-    let sizes = match engine {
-        Engine::Statics => plan.static_sizes(),
-        Engine::Table | Engine::Pairs => [plan.table_sizes(), plan.pair_sizes(), plan.answers.sizes()].concat(),
-        Engine::Queries => plan.answers.sizes(),
+    let rays = [ray::RAYS, ray::SOURCE_RAYS, ray::LIMITS];
+    let queries = [query::QUERIES, query::SOURCE_QUERIES, query::LIMITS];
+    let inputs = match engine {
+        Engine::Statics => objects.to_vec(),
+        Engine::Table => [objects, beside].concat(),
+        Engine::Pairs => walked.to_vec(),
+        Engine::Queries => [&walked[..], &rays, &queries].concat(),
     };
-    let walked = walked
-        .into_iter()
-        .filter(|_| matches!(engine, Engine::Pairs | Engine::Queries));
-    let own = sizes.into_iter().map(|(id, _)| id);
-    own.chain(inputs).chain(walked).map(|id| id.name).collect()
+    let planned = engine.searched().iter().flat_map(sizes).map(|(id, _)| id);
+    planned.chain(inputs).map(|id| id.name).collect()
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;

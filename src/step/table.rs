@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use super::stages::TableUniformBlocks;
-use crate::api::counters::Held;
+use super::sequence::TableUniformBlocks;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::device_context::DeviceContext;
@@ -11,6 +10,7 @@ use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder::Input;
 use crate::gpu::upload::Blocks;
 use crate::layout::blocks::Exclusions;
+use crate::layout::counters::Held;
 use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{WALKED, buffer as fixed};
@@ -45,13 +45,13 @@ impl TableEngine {
         }
     }
 
-    /// Drops buffers that only building needs.
-    pub fn drop_scratch(&mut self) {
-        let Some(built) = &self.built else { return };
+    /// Drops and returns buffers that only building needs.
+    pub fn drop_scratch(&mut self) -> Vec<wgpu::Buffer> {
+        let Some(built) = &self.built else { return Vec::new() };
         let values = built.plan.params.is_uniform().then_some(built.plan.sorted().values);
         let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
         let kept: Vec<_> = kept.into_iter().chain(values).collect();
-        self.buffers.keep(&kept);
+        self.buffers.keep(&kept)
     }
 
     /// Inputs of walks through this table of static objects.

@@ -31,7 +31,7 @@ fn warn(label: &str, counters: &Counters, before: Option<&Counters>, grows: bool
             counters.static_entries_capacity,
         ),
     ];
-    let outputs = Output::ALL.map(|output| {
+    let outputs = Output::EACH.map(|output| {
         let (needed, capacity) = counters.rows(output);
         (output.counted().status, output.counted().name, needed, capacity)
     });

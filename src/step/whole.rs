@@ -210,10 +210,10 @@ impl Whole {
         let is_listed = |output| match output {
             Output::Pairs => self.broad_phase.emits_pairs(),
             Output::RayHits => !result.ray_offsets.is_empty(),
-            _ => true,
+            Output::RayCells | Output::QueryObjects => true,
         };
         let holds = |output| result.rows(output) as u64 >= needed.rows(output).0;
-        Output::ALL
+        Output::EACH
             .into_iter()
             .all(|output| !is_listed(output) || holds(output))
     }
@@ -327,7 +327,7 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> BroadPhaseError {
 }
 
 fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
-    for output in Output::ALL {
+    for output in Output::EACH {
         checked_row_count(&output.counted(), counters.rows(output).0)?;
     }
     Ok(())

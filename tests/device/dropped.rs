@@ -257,7 +257,7 @@ impl<'a> World<'a> {
                     .record(encoder, &step.output, self.asked.input())
                     .map_err(named)?;
                 let answer = self.last.clone().unwrap().without_pairs();
-                let later = self.set.record_read_back(encoder, &Output::ALL).map_err(named)?;
+                let later = self.set.record_read_back(encoder, Output::ALL).map_err(named)?;
                 self.coming.push(Coming::Answer("set", later, answer.clone()));
                 self.last_of_set = Some(answer);
             }
@@ -266,7 +266,7 @@ impl<'a> World<'a> {
                 let output = self.gpu.query(encoder, self.asked.input()).map_err(named)?;
                 self.step.as_mut().unwrap().output = output;
                 let answer = self.last.clone().unwrap().without_pairs();
-                let later = self.gpu.record_read_back(encoder, &Output::ALL).map_err(named)?;
+                let later = self.gpu.record_read_back(encoder, Output::ALL).map_err(named)?;
                 self.coming.push(Coming::Answer("query", later, answer.clone()));
                 self.last = Some(answer);
             }
@@ -274,14 +274,14 @@ impl<'a> World<'a> {
                 let named = |error| ("page", error);
                 let output = self.gpu.page(encoder, Page::default()).map_err(named)?;
                 self.step.as_mut().unwrap().output = output;
-                let later = self.gpu.record_read_back(encoder, &Output::ALL).map_err(named)?;
+                let later = self.gpu.record_read_back(encoder, Output::ALL).map_err(named)?;
                 self.coming
                     .push(Coming::Answer("page", later, self.last.clone().unwrap()));
             }
             3 => {
                 let later = self
                     .gpu
-                    .record_read_back(encoder, &Output::ALL)
+                    .record_read_back(encoder, Output::ALL)
                     .map_err(|error| ("step", error))?;
                 self.coming
                     .push(Coming::Answer("step", later, self.last.clone().unwrap()));

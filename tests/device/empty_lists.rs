@@ -81,7 +81,7 @@ fn check_outputs(
 }
 
 fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::CommandEncoder) -> [StepResult; 2] {
-    let mut later = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
+    let mut later = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
     adapter.queue.submit([encoder.finish()]);
     let now = read(gpu);
     let later = later.take().expect("there").expect("in order");
@@ -145,13 +145,7 @@ fn lists_of_nothing_have_outputs() {
                 };
                 let scene = Scene {
                     objects: objects[..].into(),
-                    query: QueryInput {
-                        rays: asked.rays,
-                        queries: asked.queries,
-                        ray_count: asked.ray_count,
-                        query_count: asked.query_count,
-                        query_mode: mode,
-                    },
+                    query: asked,
                     ..Scene::default()
                 };
                 let without = Scene {
@@ -185,7 +179,7 @@ fn lists_of_nothing_have_outputs() {
                 let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
                 let mut own = encoder(&adapter);
                 let out = set.record(&mut own, &step, asked).expect("a set");
-                let mut later = set.record_read_back(&mut own, &Output::ALL).expect("a handle");
+                let mut later = set.record_read_back(&mut own, Output::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
                 check(&block_on(set.read_back()).expect("an answer"), &expected, &what);
                 check(&later.take().expect("there").expect("in order"), &expected, &what);

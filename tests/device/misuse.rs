@@ -366,7 +366,7 @@ fn a_step_that_is_kept_is_asked_in_every_frame() {
                 }
                 set.record(&mut own, &out, asked).expect("a set");
                 let mut seen = components.culling.record_read_back(&mut own).expect("a handle");
-                let mut hits = set.record_read_back(&mut own, &Output::ALL).expect("a handle");
+                let mut hits = set.record_read_back(&mut own, Output::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
                 poll(&adapter);
                 let seen = seen.take().expect("there").expect("in order");
@@ -398,8 +398,8 @@ fn an_answer_that_has_arrived_is_not_lost_with_a_later_encoder() {
         let mut first = encoder(&adapter);
         let step = record(&mut gpu, &mut first, scene(&TWO));
         set.record(&mut first, &step, asked).expect("a set");
-        let mut later = gpu.record_read_back(&mut first, &Output::ALL).expect("a handle");
-        let mut of_set = set.record_read_back(&mut first, &Output::ALL).expect("a handle");
+        let mut later = gpu.record_read_back(&mut first, Output::ALL).expect("a handle");
+        let mut of_set = set.record_read_back(&mut first, Output::ALL).expect("a handle");
         adapter.queue.submit([first.finish()]);
         poll(&adapter);
         let mut dropped = encoder(&adapter);

@@ -168,7 +168,7 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                         picked.queries.objects.unwrap().buffer,
                         sensed.queries.objects.unwrap().buffer
                     );
-                    let later = picking.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
+                    let later = picking.record_read_back(&mut encoder, Output::ALL).expect("a handle");
                     if generation == 3 {
                         picking.record(&mut encoder, &step, senses).expect("a set");
                     }
@@ -354,7 +354,7 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
             let step = gpu.step(&mut encoder, frame.input()).expect("a step");
             for set in &mut sets {
                 set.record(&mut encoder, &step, asked).expect("a set");
-                drop(set.record_read_back(&mut encoder, &Output::ALL).expect("a handle"));
+                drop(set.record_read_back(&mut encoder, Output::ALL).expect("a handle"));
             }
             // The second frame grows outputs, and their old buffers are freed eight frames later.
             if number > 10 {

@@ -101,7 +101,7 @@ fn answers_of_many_frames_arrive_in_turn_and_are_those_of_their_own_frame() {
                 let frame = Frame::new(40 + 90 * (number % 5), &mut rng);
                 let mut encoder = encoder(adapter);
                 gpu.step(&mut encoder, frame.input()).expect("a step");
-                let answer = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
+                let answer = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
                 assert!(!answer.is_ready());
                 adapter.queue.submit([encoder.finish()]);
                 asked.push_back((number, frame, answer));
@@ -130,6 +130,7 @@ fn what_was_asked_for_is_what_arrives() {
         let descriptor = BroadPhaseDescriptor {
             outputs: OutputOptions {
                 ray_mode: RayMode::All,
+                ray_cells: true,
                 ..Default::default()
             },
             ..Default::default()
@@ -138,32 +139,43 @@ fn what_was_asked_for_is_what_arrives() {
         let frame = Frame::new(600, &mut Rng(3));
         let mut encoder = encoder(&adapter);
         gpu.step(&mut encoder, frame.input()).expect("a step");
-        let rays_alone = &[Output::RayHits, Output::RayCells];
-        let all = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
-        let rays = gpu.record_read_back(&mut encoder, rays_alone).expect("a handle");
+        let all = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
+        let hits = [Output::RayHits];
+        let hits = gpu.record_read_back(&mut encoder, &hits).expect("a handle");
+        let cells = [Output::RayCells];
+        let cells = gpu.record_read_back(&mut encoder, &cells).expect("a handle");
         let figures = gpu.record_read_back(&mut encoder, &[]).expect("a handle");
         let first = Page {
             pairs: 5,
             ..Page::default()
         };
         gpu.page(&mut encoder, first).expect("a page");
-        let page = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
+        let page = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
         let query = QueryInput {
             queries: Queries::Boxes(Source::Host(&frame.boxes[..50])),
             ..Default::default()
         };
         gpu.query(&mut encoder, query).expect("a query");
-        let asked = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
+        let asked = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
         adapter.queue.submit([encoder.finish()]);
         let after = block_on(gpu.read_back()).expect("a result");
-        let [all, rays, figures, page, asked] =
-            [all, rays, figures, page, asked].map(|answer| block_on(answer).expect("an answer"));
+        let [all, hits, cells, figures, page, asked] =
+            [all, hits, cells, figures, page, asked].map(|answer| block_on(answer).expect("an answer"));
         frame.check(&descriptor, &all, name);
-        assert_eq!(
-            (rays.ray_hits.as_slice(), rays.pairs.len()),
-            (&all.ray_hits[..], 0),
-            "{name}"
-        );
+        let hits_alone = StepResult {
+            ray_hits: all.ray_hits.clone(),
+            ray_offsets: all.ray_offsets.clone(),
+            counters: all.counters,
+            ..StepResult::default()
+        };
+        let cells_alone = StepResult {
+            ray_cells: all.ray_cells.clone(),
+            ray_cell_offsets: all.ray_cell_offsets.clone(),
+            counters: all.counters,
+            ..StepResult::default()
+        };
+        assert!(!all.ray_hits.is_empty() && !all.ray_cells.is_empty(), "{name}");
+        assert_eq!((hits, cells), (hits_alone, cells_alone), "{name}");
         assert_eq!(figures.counters, all.counters, "{name}");
         assert!(figures.pairs.is_empty() && figures.query_offsets.is_empty(), "{name}");
         assert_eq!(page.pairs, all.pairs[5..], "{name}");
@@ -186,7 +198,7 @@ fn what_is_copied_grows_with_the_answer() {
             let boxes = if frame < 3 { &few } else { &crowd };
             let mut encoder = encoder(&adapter);
             gpu.step(&mut encoder, host(boxes, &[])).expect("a step");
-            let answer = gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle");
+            let answer = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
             adapter.queue.submit([encoder.finish()]);
             poll(&adapter.device);
             let found = block_on(answer).expect("an answer");
@@ -211,32 +223,32 @@ fn what_was_not_submitted_never_arrives_and_says_so() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut early = encoder(&adapter);
         assert_eq!(
-            gpu.record_read_back(&mut early, &Output::ALL).err(),
+            gpu.record_read_back(&mut early, Output::ALL).err(),
             Some(StepError::NoStep),
             "{name}"
         );
         let mut dropped = encoder(&adapter);
         gpu.step(&mut dropped, host(&[UNIT; 3], &[])).expect("a step");
-        let mut answer = gpu.record_read_back(&mut dropped, &Output::ALL).expect("a handle");
+        let mut answer = gpu.record_read_back(&mut dropped, Output::ALL).expect("a handle");
         drop(dropped);
         assert!(answer.is_ready(), "{name}");
         assert_eq!(answer.take(), Some(Err(ReadBackError::NotSubmitted)), "{name}");
         assert_eq!(
-            gpu.record_read_back(&mut early, &Output::ALL).err(),
+            gpu.record_read_back(&mut early, Output::ALL).err(),
             Some(StepError::Dropped),
             "{name}"
         );
         let mut step = encoder(&adapter);
         gpu.step(&mut step, host(&[UNIT; 3], &[])).expect("a step");
-        let answer = gpu.record_read_back(&mut early, &Output::ALL).expect("a handle");
+        let answer = gpu.record_read_back(&mut early, Output::ALL).expect("a handle");
         drop(step);
         adapter.queue.submit([early.finish()]);
         poll(&adapter.device);
         assert_eq!(block_on(answer), Err(ReadBackError::NotSubmitted), "{name}");
         let mut last = encoder(&adapter);
         gpu.step(&mut last, host(&[UNIT; 3], &[])).expect("a step");
-        let answer = gpu.record_read_back(&mut last, &Output::ALL).expect("a handle");
-        drop(gpu.record_read_back(&mut last, &Output::ALL).expect("a handle"));
+        let answer = gpu.record_read_back(&mut last, Output::ALL).expect("a handle");
+        drop(gpu.record_read_back(&mut last, Output::ALL).expect("a handle"));
         adapter.queue.submit([last.finish()]);
         drop(gpu);
         poll(&adapter.device);
@@ -327,7 +339,7 @@ fn a_steady_frame_loop_makes_no_buffer_and_no_bind_group() {
             events
                 .record(&mut encoder, &step, ObjectNames::default())
                 .expect("events");
-            asked.push_back(gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle"));
+            asked.push_back(gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle"));
             late_events.push_back(events.record_read_back(&mut encoder).expect("a handle"));
             drop(gpu.record_read_back(&mut encoder, &[]).expect("a handle"));
             if number > 30 {

@@ -271,9 +271,9 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             sensors.record(&mut encoder, &step, senses).expect("a set");
             let frame = Frame {
                 number,
-                step: gpu.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
-                picking: picking.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
-                sensors: sensors.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
+                step: gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle"),
+                picking: picking.record_read_back(&mut encoder, Output::ALL).expect("a handle"),
+                sensors: sensors.record_read_back(&mut encoder, Output::ALL).expect("a handle"),
                 events: events.record_read_back(&mut encoder).expect("a handle"),
                 seen: culling.record_read_back(&mut encoder).expect("a handle"),
                 views,

@@ -1,19 +1,23 @@
 use crate::harness::*;
 use bytemuck::bytes_of;
-use gpu_broad_phase::Pair;
 use gpu_broad_phase::internals::blocks::OrderParams;
 use gpu_broad_phase::internals::counters;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, order_seconds, shown};
 use gpu_broad_phase::internals::shaders;
+use gpu_broad_phase::{Pair, RayHit};
 
 fn order_params(kind: usize, count: u32, [first, capacity]: [u32; 2]) -> OrderParams {
-    let needed_words = [counters::PAIRS_NEEDED, counters::HITS_NEEDED, counters::RESULTS_NEEDED];
+    let rows = [
+        (counters::PAIRS_NEEDED, size_of::<Pair>()),
+        (counters::HITS_NEEDED, size_of::<RayHit>()),
+        (counters::RESULTS_NEEDED, size_of::<u32>()),
+    ];
     OrderParams {
-        needed_word: needed_words[kind] as u32,
+        needed_word: rows[kind].0 as u32,
         first,
         capacity,
-        row_words: [2, 2, 1][kind],
+        row_words: (rows[kind].1 / 4) as u32,
         walks: if kind == 0 { 0 } else { count },
     }
 }

@@ -48,10 +48,10 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     Scene {
         boxes,
         worlds,
+        rays,
         descriptor,
         cell_size,
         min_scale: 0.5,
-        rays,
     }
 }
 

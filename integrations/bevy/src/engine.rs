@@ -81,13 +81,8 @@ impl Cpu {
             return;
         }
         objects.begin_step();
-        let QueryInput { rays, queries, .. } = batch.input();
         let scene = Scene {
-            query: QueryInput {
-                rays,
-                queries,
-                ..QueryInput::default()
-            },
+            query: batch.input(),
             ..objects.set.scene()
         };
         let result = match cpu::step_scene(descriptor, &scene) {

@@ -252,8 +252,7 @@ impl<C: Communicator> Ranks<C> {
         let scene = Scene {
             query: QueryInput {
                 queries: Queries::Objects(neighbors),
-                query_mode: QueryMode::All,
-                ..local.scene().query
+                ..QueryInput::default()
             },
             ..local.scene()
         };

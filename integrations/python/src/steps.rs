@@ -51,7 +51,9 @@ impl Results {
 }
 
 #[pyfunction]
-#[pyo3(signature = (engine, *, lower, upper, layers, groups, worlds, world_count, excluded, finds_pairs, checked, progress))]
+#[pyo3(signature = (
+    engine, *, lower, upper, layers, groups, worlds, world_count, excluded, finds_pairs, checked, progress
+))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn step<'py>(
     py: Python<'py>,

@@ -502,9 +502,9 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
             set.record(&mut encoder, &step, queries).expect("a set");
             asked.push((
                 broad_phase
-                    .record_read_back(&mut encoder, &Output::ALL)
+                    .record_read_back(&mut encoder, Output::ALL)
                     .expect("a handle"),
-                set.record_read_back(&mut encoder, &Output::ALL).expect("a handle"),
+                set.record_read_back(&mut encoder, Output::ALL).expect("a handle"),
                 events.record_read_back(&mut encoder).expect("a handle"),
             ));
             gpu.queue.submit([encoder.finish()]);

@@ -765,7 +765,7 @@ fn query_sets(run: &mut Run<'_>) {
 
 fn copies(run: &mut Run<'_>) {
     let lists = Lists::lattice(500);
-    for outputs in [&Output::ALL[..], &[Output::QueryObjects]] {
+    for outputs in [Output::ALL, &[Output::QueryObjects]] {
         let copied = run.on_gpu(|gpu, encoder| {
             gpu.step(encoder, lists.scene()).unwrap();
             gpu.record_read_back(encoder, outputs).unwrap()

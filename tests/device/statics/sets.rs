@@ -46,13 +46,7 @@ fn headless_steps_scenes_with_static_objects() {
                 let found = block_on(headless.step_scene(&case.scene())).unwrap();
                 check(&descriptor, &case.scene(), &found, &adapter.name);
                 let scene = case.scene();
-                let found = block_on(headless.query(&QueryInput {
-                    rays: scene.query.rays,
-                    queries: scene.query.queries,
-                    query_mode: scene.query.query_mode,
-                    ..QueryInput::default()
-                }))
-                .unwrap();
+                let found = block_on(headless.query(&scene.query)).unwrap();
                 let without_pairs = BroadPhaseDescriptor {
                     pairs: false,
                     ..descriptor

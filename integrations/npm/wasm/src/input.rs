@@ -208,13 +208,6 @@ impl Input {
     }
 
     pub fn scene(&self) -> Scene<'_> {
-        let QueryInput {
-            rays,
-            ray_count,
-            queries,
-            query_count,
-            query_mode,
-        } = self.query_input();
         Scene {
             objects: self.boxes(Part::Objects),
             object_count: self.device_count(Counted::Objects),
@@ -226,13 +219,7 @@ impl Input {
             },
             excluded_pairs: self.source(Part::ExcludedPairs),
             pair_filter_data: self.source(Part::PairFilterData),
-            query: QueryInput {
-                rays,
-                ray_count,
-                queries,
-                query_count,
-                query_mode,
-            },
+            query: self.query_input(),
         }
     }
 

@@ -16,13 +16,25 @@ use crate::stages::table::{PAIR_PARAMS, PARAMS, TablePlan, TableUniforms};
 use crate::stages::walks::TableBlocks;
 use crate::stages::{input, order};
 
-/// The engine whose buffers passes bind.
+/// Part of a broad phase that owns the buffers of passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Engine {
     Statics,
     Table,
     Pairs,
     Queries,
+}
+
+impl Engine {
+    /// Engines whose buffers the passes may bind, in the order of search.
+    pub const fn searched(self) -> &'static [Self] {
+        match self {
+            Self::Statics => &[Self::Statics],
+            Self::Table => &[Self::Table, Self::Pairs, Self::Queries],
+            Self::Pairs => &[Self::Pairs, Self::Table, Self::Queries],
+            Self::Queries => &[Self::Queries],
+        }
+    }
 }
 
 /// Blocks of both tables and of excluded pairs. They come first, so that the caller's shaders find the tables' until the
