@@ -216,7 +216,8 @@ pub struct OutputOptions {
     /// Maximum bytes of a step's buffers, or `None` for no limit. Default: `None`.
     ///
     /// A step or page that needs more is refused with [`InputError::MemoryLimit`](crate::InputError::MemoryLimit).
-    /// Grown outputs count: with [`Growth::Fixed`] they stay in their [`capacities`](Self::capacities).
+    /// Outputs then restart at their first capacities. Grown outputs count: with [`Growth::Fixed`] they stay in their
+    /// [`capacities`](Self::capacities).
     ///
     /// Not included: buffers that only earlier steps needed (dropped after eight steps), uniform blocks, staging
     /// memory, and the [CPU engine](crate::cpu).

@@ -8,7 +8,7 @@ use super::results::{Recorded, Results};
 use super::samples::preparation;
 use crate::api::counters::{Counters, Output, Status};
 use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Uses, validate_outputs};
-use crate::api::error::{DescriptorError, ReadBackError, StepError};
+use crate::api::error::{DescriptorError, InputError, ReadBackError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::output::Page;
 use crate::api::result::{StageTime, StepResult};
@@ -233,8 +233,11 @@ impl QuerySet {
         let begun = self.session.begin(encoder, 0)?;
         let recorded = record(self, encoder);
         let ended = self.session.end(encoder, begun, recorded);
-        if matches!(ended, Err(StepError::Device(_) | StepError::DeviceLost)) {
-            self.forget();
+        match ended {
+            Err(StepError::Device(_) | StepError::DeviceLost) => self.forget(),
+            // Else one large step would refuse all later ones.
+            Err(StepError::Input(InputError::MemoryLimit { .. })) => self.growth.forget(),
+            _ => {}
         }
         ended
     }

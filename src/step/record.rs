@@ -9,7 +9,7 @@ use super::pair_finder::FoundPairs;
 use super::plan::{StepInput, StepPlan, bytes};
 use super::sequence::Engine;
 use super::table::{Built, TableView};
-use crate::api::error::StepError;
+use crate::api::error::{InputError, StepError};
 use crate::api::input;
 use crate::api::output::Page;
 use crate::api::scene::{QueryInput, Scene, Statics, check_device_count};
@@ -36,8 +36,11 @@ impl GpuBroadPhase {
         let begun = self.session.begin(encoder, rounds)?;
         let recorded = record(self, encoder);
         let ended = self.session.end(encoder, begun, recorded);
-        if matches!(ended, Err(StepError::Device(_) | StepError::DeviceLost)) {
-            self.forget();
+        match ended {
+            Err(StepError::Device(_) | StepError::DeviceLost) => self.forget(),
+            // Else one large step would refuse all later ones.
+            Err(StepError::Input(InputError::MemoryLimit { .. })) => self.growth.forget(),
+            _ => {}
         }
         ended
     }

@@ -71,15 +71,16 @@ def test_queries_find_what_brute_force_finds(
     mine.step(np.hstack([lower, upper]), **of_boxes)
     result = mine.query(**question)
 
+    # Bounds may be measured exactly, or rounded outward.
     singles = brute_force.rounded_outward(low, high)
-    apart = brute_force.distances(*singles, lower, upper)
+    apart, apart_rounded = (brute_force.distances(*of, lower, upper) for of in [(low, high), singles])
     reach = np.broadcast_to(np.asarray(0.0 if radius is None else radius), count)[:, None]
     reach = brute_force.rounded_outward(reach, reach)[1].astype(np.float64)
     with np.errstate(invalid="ignore"):
         spare = np.nan_to_num(reach * FEW_UNITS, posinf=0.0) + 1e-37
-    meet = brute_force.overlap(*singles, lower, upper)
+    meet, meet_rounded = (brute_force.overlap(*of, lower, upper) for of in [(low, high), singles])
     surely = ((apart <= reach - spare) | meet) & may
-    perhaps = ((apart <= reach + spare) | meet) & may
+    perhaps = ((apart_rounded <= reach + spare) | meet_rounded) & may
     assert (result.offsets.dtype, result.objects.dtype) == (np.int64, np.int64)
     assert len(result) == count
     assert result.offsets[0] == 0
