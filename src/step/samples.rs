@@ -282,15 +282,8 @@ mod tests {
             })
         };
         assert_eq!(unbound(""), None);
-        assert_eq!(
-            unbound("sample_statistics"),
-            Some(("sample_statistics", "sample_statistics"))
-        );
         assert_eq!(unbound("pairs"), Some(("pair_emit_cached", "pairs")));
-        // Bound as `pair_walks` and as workgroup counts.
-        assert_eq!(
-            unbound("pair_walk_groups"),
-            Some(("pair_emit_cached", "pair_walk_groups"))
-        );
+        assert_eq!(unbound("sample_statistics"), Some(("a clear", "sample_statistics")));
+        assert_eq!(unbound("step_counters"), Some(("a copy", "step_counters")));
     }
 }
