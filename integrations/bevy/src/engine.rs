@@ -1,4 +1,4 @@
-use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, QueryInput, Scene, cpu};
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Scene, cpu};
 
 use crate::batch::{Answer, Batch};
 use crate::gpu::{Gpu, GpuError};
