@@ -193,31 +193,30 @@ impl Passes {
 
     /// Returns the first buffer for which `has` is false, and the pass, clear or copy that uses it.
     pub fn unbound(&self, has: impl Fn(&str) -> bool) -> Option<(&'static str, &'static str)> {
-        let is_bound = |dispatch: &Dispatch, name| match dispatch.bound(self, name) {
-            Some(Bound::Block(_)) => true,
-            Some(Bound::Buffer(id)) => has(id.name),
-            None => has(name),
+        let mut used = self.commands.iter().flat_map(|command| match command {
+            Command::Clear { id, .. } => vec![("a clear", id.name)],
+            Command::Copy { from, to, .. } => vec![("a copy", from.0.name), ("a copy", to.0.name)],
+            Command::Stage(stage) => stage.dispatches.iter().flat_map(|of| self.used_by(of)).collect(),
+        });
+        used.find(|(_, name)| !has(name))
+    }
+
+    /// The pass, and each buffer that it binds or whose workgroup counts it takes.
+    fn used_by(&self, dispatch: &Dispatch) -> impl Iterator<Item = (&'static str, &'static str)> {
+        let pass = dispatch.variant.pass;
+        let groups = match dispatch.groups {
+            GroupCount::In(id) => Some(id.name),
+            GroupCount::Known(_) => None,
         };
-        let lacking = self.commands.iter().find_map(|command| {
-            let (user, ids) = match command {
-                Command::Clear { id, .. } => ("a clear", vec![*id]),
-                Command::Copy { from, to, .. } => ("a copy", vec![from.0, to.0]),
-                Command::Stage(_) => return None,
-            };
-            let lacking = ids.into_iter().find(|id| !has(id.name))?;
-            Some((user, lacking.name))
-        });
-        let unbound = self.dispatches().find_map(|dispatch| {
-            let pass = dispatch.variant.pass;
-            let groups = match dispatch.groups {
-                GroupCount::In(id) if !has(id.name) => Some(id.name),
-                _ => None,
-            };
-            let mut names = pass.bindings().iter().map(|&(.., name)| name);
-            let name = groups.or_else(|| names.find(|&name| !is_bound(dispatch, name)))?;
-            Some((pass.name, name))
-        });
-        lacking.or(unbound)
+        let bound = pass
+            .bindings()
+            .iter()
+            .filter_map(|&(.., name)| match dispatch.bound(self, name) {
+                Some(Bound::Block(_)) => None,
+                Some(Bound::Buffer(id)) => Some(id.name),
+                None => Some(name),
+            });
+        groups.into_iter().chain(bound).map(|name| (pass.name, name))
     }
 }
 

@@ -150,8 +150,7 @@ impl<'r> Recorder<'r> {
 }
 
 /// Splits a recording into submissions. With a [`CancelToken`], at most two are pending per recorder, so that
-/// cancellation is quick.
-/// Later parts are then dropped.
+/// cancellation is quick: later parts are then dropped.
 pub(crate) struct SubmittedParts<'r> {
     queue: &'r wgpu::Queue,
     timeout: Duration,

@@ -1,6 +1,6 @@
 //! Uniform blocks of a recording. They share one buffer per owner, written by a copy within the encoder:
-//! `Queue::write_buffer` takes effect before the submission, so all steps of an encoder would read the last step's data.
-//! Bind groups hold no offsets into this buffer, so they do not depend on what a step counts.
+//! `Queue::write_buffer` takes effect before the submission, so all steps of an encoder would read the last step's
+//! data. Bind groups hold no offsets into this buffer, so they do not depend on what a step counts.
 
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 

@@ -1,7 +1,6 @@
 //! Uniform blocks of stages and passes, and pipeline overrides.
 
 use super::grid::{PRIMARY_FLAGS, Params, SCHEME_UNIFORM};
-use crate::layout::counters::wide;
 use crate::shared::bounds::roomy;
 pub use crate::shared::source::{CENTER_HALF, SourceLayout, UNFILTERED};
 use crate::shared::wgsl::number;
@@ -513,6 +512,10 @@ pub(crate) fn add64(words: &mut [u32], first: usize, value: u64) {
     let sum = wide(words, first).wrapping_add(value);
     words[first] = sum as u32;
     words[first + 1] = (sum >> 32) as u32;
+}
+
+pub(crate) fn wide(words: &[u32], first: usize) -> u64 {
+    u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }
 
 pub(crate) fn saturate64(value: u64) -> u32 {

@@ -1,5 +1,6 @@
 //! Reads the counters of a step; counter words of events and culling.
 
+use super::blocks;
 use crate::api::counters::{Counters, Output, PerOutput, Status, word};
 use crate::api::frustum::MAX_VIEWS;
 use crate::shared::wgsl::number;
@@ -48,7 +49,7 @@ pub(crate) struct Held {
 
 impl Counters {
     pub(crate) fn from_words(words: &[u32], held: &Held) -> Self {
-        let wide = |first| wide(words, first);
+        let wide = |first| blocks::wide(words, first);
         let needed = |output: Output| wide(output.counted().word);
         Self {
             objects: held.objects,
@@ -79,9 +80,4 @@ impl Counters {
             status: Status::from_bits(words[word::STATUS] | words[word::UNFINISHED]),
         }
     }
-}
-
-/// The 64-bit count in two words, low word first.
-pub(crate) fn wide(words: &[u32], first: usize) -> u64 {
-    u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }

@@ -8,8 +8,8 @@ use crate::api::counters::{Counted, Output};
 use crate::api::descriptor::{BroadPhaseDescriptor, ResultOrder};
 use crate::api::error::{BroadPhaseError, checked_row_count, completed};
 use crate::api::types::{RayCell, SweptRay};
-use crate::layout::blocks::{Overrides, RayBlocks, ScanParams};
-use crate::layout::counters::{Held, wide};
+use crate::layout::blocks::{Overrides, RayBlocks, ScanParams, wide};
+use crate::layout::counters::Held;
 
 /// The offset of each list, then the total, and the rows.
 type Found<T> = (Vec<u32>, Vec<T>);

@@ -33,8 +33,8 @@ struct State {
 
 impl CancelToken {
     /// Cancels the current work and all later work of this token. The CPU checks the token between passes, and between
-    /// rows of pairs, rays and queries. With a GPU, [`BroadPhase`](crate::BroadPhase) checks every 50 ms: submitted work
-    /// completes, but no more is submitted. In browsers, it only checks before each call.
+    /// rows of pairs, rays and queries. With a GPU, [`BroadPhase`](crate::BroadPhase) checks every 50 ms: submitted
+    /// work completes, but no more is submitted. In browsers, it only checks before each call.
     pub fn stop(&self) {
         self.0.stopped.store(true, Ordering::Relaxed);
     }

@@ -37,8 +37,8 @@ impl Engine {
     }
 }
 
-/// Blocks of both tables and of excluded pairs. They come first, so that the caller's shaders find the tables' until the
-/// next step.
+/// Blocks of both tables and of excluded pairs. They come first, so that the caller's shaders find the tables' until
+/// the next step.
 #[derive(Clone, Copy)]
 pub(crate) struct TableUniformBlocks {
     pub tables: TableBlocks,

@@ -1,6 +1,5 @@
 use crate::api::counters::word;
-use crate::layout::blocks::{DispatchParams, rows_shown};
-use crate::layout::counters::wide;
+use crate::layout::blocks::{DispatchParams, rows_shown, wide};
 use crate::shared::bounds::MAX_GROUPS;
 
 /// Returns indirect dispatch arguments: workgroups in three dimensions, then the number of rows.

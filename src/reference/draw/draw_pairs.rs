@@ -1,8 +1,7 @@
 use super::lines::draw_args;
 use crate::api::counters::word;
 use crate::api::types::{Aabb, LineVertex, Pair};
-use crate::layout::blocks::{DrawParams, rows_shown};
-use crate::layout::counters::wide;
+use crate::layout::blocks::{DrawParams, rows_shown, wide};
 use crate::layout::grid::{Class, classify, flush};
 
 const PAIR_VERTICES: u32 = 2;

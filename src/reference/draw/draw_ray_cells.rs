@@ -1,8 +1,7 @@
 use super::lines::{cell_lines, draw_args, level_color};
 use crate::api::counters::word;
 use crate::api::types::{LineVertex, RayCell};
-use crate::layout::blocks::{BOX_VERTICES, DrawParams, rows_shown};
-use crate::layout::counters::wide;
+use crate::layout::blocks::{BOX_VERTICES, DrawParams, rows_shown, wide};
 use crate::layout::grid::{Grid, MAX_LEVELS, Params};
 
 /// `grids` are those of the moving and the static table.

@@ -1,8 +1,7 @@
 //! Reference passes of `shaders/pairs/pair_sums.wgsl` and `shaders/pairs/pair_sums_single_cell.wgsl`.
 
 use crate::api::counters::{Status, word};
-use crate::layout::blocks::{PairBlocks, add64, saturate64};
-use crate::layout::counters::wide;
+use crate::layout::blocks::{PairBlocks, add64, saturate64, wide};
 use crate::shared::wgsl::number;
 
 const TILE_WORDS: usize = number("pairs/pair_sums", "TILE_WORDS") as usize;

@@ -49,8 +49,8 @@ impl Nearest {
     }
 }
 
-/// Returns the `params.queries.nearest` nearest objects of each query over all `walks`, by distance, then index, padded with
-/// [`NearestObject::NONE`]. Adds the numbers of invalid queries and box tests to the counters.
+/// Returns the `params.queries.nearest` nearest objects of each query over all `walks`, by distance, then index, padded
+/// with [`NearestObject::NONE`]. Adds the numbers of invalid queries and box tests to the counters.
 pub fn query_nearest(
     params: &QueryBlocks,
     walks: &[QueryReads<'_>],

@@ -1,8 +1,7 @@
 use super::entry_count::cover;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
-use crate::layout::blocks::saturate64;
-use crate::layout::counters::wide;
+use crate::layout::blocks::{saturate64, wide};
 use crate::layout::grid::{
     Class, ENTRY_GROUPS, Grid, NO_LEVEL, PRIMARY_FLAGS, Params, classify, entry_group, key_of, place,
 };
