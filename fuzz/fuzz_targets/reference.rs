@@ -1,9 +1,6 @@
 //! Compares the CPU engine with brute force, for arbitrary descriptors and scenes.
 #![no_main]
 
-#[path = "../../tests/common/agreement.rs"]
-mod agreement;
-
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{
@@ -12,7 +9,7 @@ use gpu_broad_phase::{
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 
-use agreement::{Expected, check};
+use wild::{Expected, check};
 
 const MOST_OBJECTS: u8 = 96;
 const MOST_ASKED: u8 = 12;

@@ -8,8 +8,8 @@ use gpu_broad_phase::{
     Ray, RayHit, RayMode, Rays, Scene, Scheme, Source, StepResult, SweptRay,
 };
 
-use super::answers::{hits_by_ray, lists, sorted};
-use super::rng::Rng;
+use wild::Rng;
+use wild::answers::{hits_by_ray, lists, sorted};
 
 /// FNV-1a of 64 bits (Fowler, Noll and Vo) over little-endian words.
 pub fn hash(words: impl IntoIterator<Item = u32>) -> u64 {

@@ -1,10 +1,8 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-pub mod answers;
 mod full;
 pub mod golden;
 pub mod pool;
-pub mod rng;
 pub mod steps;
 mod validation;
 pub mod views;
@@ -18,7 +16,7 @@ use pollster::block_on;
 
 #[allow(unused_imports, reason = "each test binary uses a part")]
 pub use full::{daily_or_full, is_full};
-pub use rng::Rng;
+pub use wild::Rng;
 
 #[derive(Clone)]
 pub struct TestAdapter {
@@ -163,12 +161,6 @@ fn open(name: &str, backends: wgpu::Backends, index: usize) -> Option<TestAdapte
     }
     let name = format!("{name} ({})", adapter.get_info().name);
     Some(TestAdapter::new(name, index, backends, device, queue))
-}
-
-impl Rng {
-    fn point(&mut self, side: f32) -> [f32; 3] {
-        [0; 3].map(|_| self.unit() * side)
-    }
 }
 
 fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {

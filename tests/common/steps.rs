@@ -3,13 +3,14 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, NearestObject, OutputOptions, QueryMode, RayHit, RayMode, Scene,
-    StepOutput, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, QueryMode, RayHit, RayMode, Scene, StepOutput,
+    StepResult, wgpu,
 };
 use pollster::block_on;
 
-pub use super::answers::{RAY_MODES, SCHEMES, by_object, counted, hits_by_ray, lists, sorted};
 use super::{Rng, TestAdapter, lattice, own_adapters};
+pub use wild::answers::{RAY_MODES, SCHEMES, by_object, counted, hits_by_ray, lists, sorted};
+pub use wild::check_nearest;
 
 pub fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
     GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap()
@@ -145,19 +146,6 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
     benches
         .iter()
         .map(|bench| bench.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-pub fn check_nearest(found: &[NearestObject], on_cpu: &[NearestObject], what: &str) {
-    assert_eq!(found.len(), on_cpu.len(), "{what}");
-    for (found, on_cpu) in found.iter().zip(on_cpu) {
-        let [a, b] = [found, on_cpu].map(|neighbor| f64::from(neighbor.squared_distance));
-        let is_alike = a == b || (a - b).abs() <= 1e-6 * a.max(b);
-        let is_none = [found, on_cpu].map(|neighbor| neighbor.object == NONE);
-        assert!(
-            is_alike && is_none[0] == is_none[1],
-            "{what}: {found:?}, not {on_cpu:?}"
-        );
-    }
 }
 
 pub fn check_on(

@@ -1,4 +1,3 @@
-use crate::common::answers::sorted;
 use crate::common::pool::opened;
 use crate::common::{Rng, adapters, uniform};
 use gpu_broad_phase::cpu::{self, CancelToken};
@@ -6,6 +5,7 @@ use gpu_broad_phase::{
     BroadPhaseDescriptor, BroadPhaseError, Capacities, OutputOptions, Queries, Query, QueryInput, Source,
 };
 use pollster::block_on;
+use wild::answers::sorted;
 
 /// Rounds recorded per step, enough for several submissions.
 const ROUNDS: u32 = 1024;

@@ -349,8 +349,8 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
         let mut culling = Culling::new(Some("wild"));
         let [mut scenes, mut seen, mut others, mut invalid] = [0, 0, 0, 0];
         for number in 0..daily_or_full(130, 260) {
-            let descriptor = crate::wild::descriptor(number);
-            let scene = crate::wild::scene(number, &descriptor);
+            let descriptor = wild::descriptor(number);
+            let scene = wild::scene(number, &descriptor);
             let (mut descriptor, mut scene) = (descriptor, scene.scene(number));
             // Other outputs need more pipelines, so only the weekly run computes them.
             if !is_full() {

@@ -13,16 +13,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::agreement::{Expected, check};
 use crate::common::pool::opened;
 use crate::common::{Rng, TestAdapter, adapters, daily_or_full, is_full, lattice};
-use crate::reference_checks::{check_definition, check_read_back_of_query, check_reference};
-use crate::wild::{Asks, Wild};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Queries, QueryInput,
     QueryMode, Scene, Scheme, Source, Status, StepResult, cpu,
 };
 use pollster::block_on;
+use wild::{Asks, Wild};
+use wild::{Expected, check};
+use wild::{check_definition, check_read_back_of_query, check_reference};
 
 const VARIABLE: &str = "GPU_BROAD_PHASE_HUNT";
 /// Time limit of a scene, long enough to compile every pipeline on a busy machine.
@@ -450,16 +450,16 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
         engines: HashMap::new(),
     };
     for number in scenes {
-        let descriptor = crate::wild::descriptor(number);
+        let descriptor = wild::descriptor(number);
         // In daily runs, later adapters take only descriptors with filters, since others need more pipelines.
-        let is_daily = crate::wild::is_daily(&descriptor) && (is_first || descriptor.filters);
+        let is_daily = wild::is_daily(&descriptor) && (is_first || descriptor.filters);
         if !is_daily && !runs_all {
             continue;
         }
         let case = Case {
             number,
             descriptor,
-            wild: crate::wild::scene(number, &descriptor),
+            wild: wild::scene(number, &descriptor),
         };
         *post.lock().unwrap() = Some((number, Instant::now()));
         if is_single {

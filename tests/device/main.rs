@@ -1,14 +1,7 @@
 //! One binary, so that tests share devices and pipelines, which are slow to create.
 
-#[path = "../common/agreement.rs"]
-mod agreement;
 #[path = "../common/mod.rs"]
 mod common;
-use common::rng;
-#[path = "../common/reference_checks.rs"]
-mod reference_checks;
-#[path = "../common/wild.rs"]
-mod wild;
 
 mod bad_calls;
 mod bad_input;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::answers::by_object;
 use crate::common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
@@ -10,6 +9,7 @@ use gpu_broad_phase::{
     QueryInput, Ray, RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
+use wild::answers::by_object;
 
 /// Numbers of rays: below and at the threshold of sorting, and one that does not fill its last workgroup.
 const COUNTS: [usize; 3] = [4095, 4096, 5003];

@@ -1,6 +1,5 @@
 //! A few boxes far larger than the rest. Pairs are in the order of the reference passes.
 
-use crate::agreement::{Expected, check};
 use crate::common::steps::{broad_phase, read, submit, whole};
 use crate::common::{Rng, adapters};
 use gpu_broad_phase::cpu::step_scene;
@@ -10,6 +9,7 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Queries, QueryInput, Ray, RayMode, Rays,
     ResultOrder, Scene, SelfQuery, Source, Statics,
 };
+use wild::{Expected, check};
 
 /// Random boxes, most of which touch others. One in `rarity` is up to 2^`octaves` times larger, some flat or long.
 fn mixed(count: usize, rarity: usize, octaves: usize, scale: f32, rng: &mut Rng) -> Vec<Aabb> {

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::common::answers::sorted;
 use crate::common::steps::download;
 use crate::common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
@@ -11,6 +10,7 @@ use gpu_broad_phase::{
     QueryInput, Ray, RayMode, Scene, Scheme, Source, StaleHandle, StepResult, wgpu,
 };
 use pollster::block_on;
+use wild::answers::sorted;
 
 const BOX_BYTES: u64 = 32;
 

@@ -145,14 +145,14 @@ fn wild_scenes_have_the_pairs_of_brute_force_without_excluded_ones() {
                 outputs: OutputOptions {
                     growth: Growth::Grow,
                     capacities: Capacities::default(),
-                    ..crate::wild::descriptor(number).outputs
+                    ..wild::descriptor(number).outputs
                 },
-                ..crate::wild::descriptor(number)
+                ..wild::descriptor(number)
             };
-            if !crate::wild::is_daily(&given) && !is_full() {
+            if !wild::is_daily(&given) && !is_full() {
                 continue;
             }
-            let wild = crate::wild::scene(number, &given);
+            let wild = wild::scene(number, &given);
             let descriptor = BroadPhaseDescriptor {
                 periods: [0.0; 3],
                 pair_filter: [None, Some(BITS), Some(WORDS)][number as usize / 3 % 3],

@@ -6,9 +6,9 @@ use gpu_broad_phase::{
     wgpu,
 };
 
-use crate::common::rng::Rng;
 use crate::common::steps::{broad_phase, encoder};
 use crate::common::{TestAdapter, daily_adapters};
+use wild::Rng;
 
 fn scene(objects: &[Aabb]) -> Scene<'_> {
     Scene {

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::agreement::{Expected, check, hit_bits};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, OutputOptions, Pair, Queries, Query,
@@ -21,6 +20,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{RngSeed, TestRunner};
+use wild::{Expected, check, hit_bits};
 
 /// The CPU runs this many scenes in the time of one on a device.
 const DEVICE_SHARE: u32 = 20;

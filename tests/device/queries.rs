@@ -1,4 +1,3 @@
-use crate::common::answers::lists;
 use crate::common::pool::pooled;
 use crate::common::steps::check_lists;
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, random_scene, uniform};
@@ -10,6 +9,7 @@ use gpu_broad_phase::{
     wgpu,
 };
 use pollster::block_on;
+use wild::answers::lists;
 
 const SCHEMES: [Scheme; 3] = [
     Scheme::Hierarchical,

@@ -1,4 +1,3 @@
-use crate::agreement::{Expected, check};
 use crate::common::pool::opened;
 use crate::common::{Rng, adapters, random_scene, rods, uniform};
 use gpu_broad_phase::cpu::step_scene;
@@ -8,6 +7,7 @@ use gpu_broad_phase::{
     Scene, Scheme, SelfQuery, Source, StepResult,
 };
 use pollster::block_on;
+use wild::{Expected, check};
 
 const SCHEMES: [Scheme; 3] = [
     Scheme::Hierarchical,

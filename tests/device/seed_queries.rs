@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use crate::common::answers::lists;
 use crate::common::pool::pooled;
 use crate::common::{Rng, adapters};
 use crate::seed_pairs::square;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Queries, Query, QueryInput, Scene, Scheme, Source, cpu};
 use pollster::block_on;
+use wild::answers::lists;
 
 fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
     BroadPhaseDescriptor {

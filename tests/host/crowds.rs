@@ -6,8 +6,6 @@
 
 use std::ops::Range;
 
-use crate::agreement::{Expected, check};
-use crate::rng::Rng;
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::blocks::Overrides;
 use gpu_broad_phase::internals::reference::queries::query::load_query;
@@ -19,6 +17,8 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, OutputOptions, Queries, Query, QueryInput, Ray, RayMode, Rays, Scene,
     Scheme, SelfQuery, Source, Statics, SweptRay,
 };
+use wild::Rng;
+use wild::{Expected, check};
 
 /// Default number of scenes.
 const SCENES: u64 = 150;

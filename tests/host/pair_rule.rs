@@ -1,4 +1,3 @@
-use crate::wild;
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::reference::{PairRule, brute_force, pair_rule};
 use gpu_broad_phase::{

@@ -26,8 +26,8 @@ fn sorted<T: Copy>(rows: &[T], offsets: &[u32], is_limited: bool, key: fn(&T) ->
 fn a_step_answers_what_its_passes_leave() {
     let [mut pairs, mut hits, mut results] = [0; 3];
     for number in 0..400 {
-        let descriptor = crate::wild::descriptor(number);
-        let wild = crate::wild::scene(number, &descriptor);
+        let descriptor = wild::descriptor(number);
+        let wild = wild::scene(number, &descriptor);
         let scene = wild.scene(number);
         let passes = trace(&descriptor, &scene).unwrap();
         let outputs = &descriptor.outputs;
@@ -79,8 +79,8 @@ fn a_step_answers_what_its_passes_leave() {
 fn compared_objects_have_the_pairs_of_their_scene() {
     let mut pairs = 0;
     for number in 0..200 {
-        let descriptor = crate::wild::descriptor(number);
-        let wild = crate::wild::scene(number, &descriptor);
+        let descriptor = wild::descriptor(number);
+        let wild = wild::scene(number, &descriptor);
         let scene = wild.scene(number);
         let objects = compared_objects(&descriptor, &scene).unwrap();
         let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
@@ -119,8 +119,8 @@ fn compared_objects_have_the_pairs_of_their_scene() {
 fn a_kept_table_answers_as_a_step_does() {
     let [mut hits, mut results] = [0; 2];
     for number in 0..300 {
-        let descriptor = crate::wild::descriptor(number);
-        let wild = crate::wild::scene(number, &descriptor);
+        let descriptor = wild::descriptor(number);
+        let wild = wild::scene(number, &descriptor);
         let scene = wild.scene(number);
         let alone = Scene {
             query: QueryInput {

@@ -1,7 +1,7 @@
 //! Boxes, rays and queries of `f64`, far from zero, on ranks with a common origin.
 
 #[allow(dead_code, reason = "other tests use the rest")]
-#[path = "../../../tests/common/rng.rs"]
+#[path = "../../../tests/wild/src/rng.rs"]
 mod rng;
 
 use gpu_broad_phase::{LocalOrigin, Query};

@@ -1,25 +1,17 @@
 //! Checks of the native tests, in a browser. Everything is awaited, and nothing blocks.
 
-#[path = "../../common/agreement.rs"]
-#[allow(dead_code, reason = "the fuzzer and other tests use the rest")]
-mod agreement;
-#[path = "../../common/answers.rs"]
-#[allow(dead_code, reason = "other tests use the rest")]
-mod answers;
 #[path = "../../common/golden.rs"]
 #[allow(dead_code, reason = "other tests use the rest")]
 mod golden;
 mod gpu;
 mod modules;
-#[path = "../../common/rng.rs"]
-mod rng;
 mod scenes;
 mod times;
 mod troubles;
 
-use answers::RAY_MODES;
 use gpu::{Gpu, Kind};
 use gpu_broad_phase::RayMode;
+use wild::answers::RAY_MODES;
 
 pub type Say<'s> = &'s dyn Fn(&str);
 

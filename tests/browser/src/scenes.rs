@@ -12,10 +12,10 @@ use gpu_broad_phase::{
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 use crate::Say;
-use crate::agreement::{self, Expected};
-use crate::answers::{SCHEMES, counted};
 use crate::golden::{self, Golden, defined_rows, event_rows, hash, hashes};
 use crate::gpu::Gpu;
+use wild::Expected;
+use wild::answers::{SCHEMES, counted};
 
 fn check_reference(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, expected: &Golden, found: &StepResult) {
     let on_cpu = cpu::step_scene(descriptor, scene).expect("an answer of the reference");
@@ -128,7 +128,7 @@ async fn check_source(
     for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
         let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *given).await;
-        agreement::check(&descriptor, scene, &expected, &found, &format!("{what}, {scheme:?}"));
+        wild::check(&descriptor, scene, &expected, &found, &format!("{what}, {scheme:?}"));
         most = found.pairs.len() + found.query_objects.len() + found.query_nearest.len();
         assert!(most > 100, "{what}: {most} rows say little");
     }

@@ -4,7 +4,7 @@ use web_time::Instant;
 use crate::Say;
 use crate::golden;
 use crate::gpu::Gpu;
-use crate::rng::Rng;
+use wild::Rng;
 
 const STEPS: usize = 9;
 

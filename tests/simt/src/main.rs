@@ -1,7 +1,5 @@
 //! Runs the passes of gpu-broad-phase on an interpreter of warps.
 
-#[path = "../../common/agreement.rs"]
-mod agreement;
 mod allowed;
 mod check;
 mod code;
@@ -34,8 +32,6 @@ mod queries;
 #[path = "../../passes/rays.rs"]
 mod rays;
 mod recordings;
-#[path = "../../common/reference_checks.rs"]
-mod reference_checks;
 #[path = "../../passes/scan.rs"]
 mod scan;
 mod shadow;
@@ -48,11 +44,7 @@ mod suite;
 #[path = "../../passes/table.rs"]
 mod table;
 mod wgpu_backend;
-#[path = "../../common/wild.rs"]
-#[allow(dead_code, reason = "devices are asked for more")]
-mod wild;
 
-use common::rng;
 use gpu_broad_phase::RayMode;
 
 #[cfg(test)]

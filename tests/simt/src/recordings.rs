@@ -13,13 +13,12 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-use crate::agreement::Expected;
 use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, lists, sorted};
 use crate::common::views::views;
 use crate::common::{Rng, TestAdapter, uniform};
-use crate::reference_checks::{check_definition, check_read_back_of_query, check_reference};
 use crate::wgpu_backend::{DispatchLog, open};
-use crate::wild;
+use wild::Expected;
+use wild::{check_definition, check_read_back_of_query, check_reference};
 
 pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, DispatchLog) {
     let order = if by_chance { "by chance" } else { "in order" };

@@ -1,5 +1,5 @@
 pub mod checks;
-#[path = "../../../../tests/common/rng.rs"]
+#[path = "../../../../tests/wild/src/rng.rs"]
 mod rng;
 
 use gpu_broad_phase::{Aabb, Query, Ray, SweptRay};

@@ -1,10 +1,10 @@
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, Growth, Queries, QueryInput, QueryMode, RayMode, Rays, ResultOrder, Scene,
-    SelfQuery, StepResult,
+    BroadPhaseDescriptor, Counters, Growth, NONE, NearestObject, Queries, QueryInput, QueryMode, RayMode, Rays,
+    ResultOrder, Scene, SelfQuery, StepResult,
 };
 
 use crate::agreement::{Expected, check};
-use crate::common::answers::{by_object, counted, hits_by_ray, lists, sorted};
+use crate::answers::{by_object, counted, hits_by_ray, lists, sorted};
 
 /// Compares `result` with brute force. With periods, only neighbours are compared, since brute force ignores the
 /// periods of other results.
@@ -100,5 +100,18 @@ pub fn check_reference(
     if is_exact {
         assert!(lists(found) == lists(reference), "results of boxes");
     }
-    crate::common::steps::check_nearest(&found.query_nearest, &reference.query_nearest, "nearest objects");
+    check_nearest(&found.query_nearest, &reference.query_nearest, "nearest objects");
+}
+
+pub fn check_nearest(found: &[NearestObject], on_cpu: &[NearestObject], what: &str) {
+    assert_eq!(found.len(), on_cpu.len(), "{what}");
+    for (found, on_cpu) in found.iter().zip(on_cpu) {
+        let [a, b] = [found, on_cpu].map(|neighbor| f64::from(neighbor.squared_distance));
+        let is_alike = a == b || (a - b).abs() <= 1e-6 * a.max(b);
+        let is_none = [found, on_cpu].map(|neighbor| neighbor.object == NONE);
+        assert!(
+            is_alike && is_none[0] == is_none[1],
+            "{what}: {found:?}, not {on_cpu:?}"
+        );
+    }
 }

@@ -1,5 +1,3 @@
-//! Compares a step's result with brute force. Uses no device, so the fuzzer shares it.
-
 use std::fmt::Debug;
 use std::ops::Range;
 

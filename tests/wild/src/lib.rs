@@ -1,0 +1,14 @@
+//! Random unusual scenes by number, and comparisons of their results with brute force and with the CPU engine. The same
+//! number always gives the same scene. Uses no device.
+
+mod agreement;
+pub mod answers;
+mod boxes;
+mod reference_checks;
+mod rng;
+mod scene;
+
+pub use agreement::{Expected, check, hit_bits};
+pub use reference_checks::{check_definition, check_nearest, check_read_back_of_query, check_reference};
+pub use rng::Rng;
+pub use scene::{Asks, Wild, descriptor, is_daily, scene};
