@@ -3,7 +3,8 @@ use std::ops::Range;
 
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, QueryMode, RayHit, RayMode, Scene, Status, StepResult,
+    BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, Queries, QueryMode, RayHit, RayMode, Scene, SelfQuery,
+    Status, StepResult,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,18 @@ impl Expected {
             },
             hits: brute_force::scene_rays(descriptor, scene).unwrap(),
             found: brute_force::scene_queries(descriptor, scene).unwrap(),
+        }
+    }
+
+    /// Takes out what a pair filter refuses. `admits` takes the smaller index first.
+    pub fn keep_pairs(&mut self, scene: &Scene<'_>, admits: impl Fn(u32, u32) -> bool) {
+        self.pairs.retain(|pair| admits(pair.a, pair.b));
+        if let Queries::Objects(SelfQuery::Overlaps { .. }) = scene.query.queries {
+            for (a, found) in (0u32..).zip(&mut self.found) {
+                let is_kept = |&(b, _): &(u32, f64)| admits(a.min(b), a.max(b));
+                found.surely.retain(is_kept);
+                found.perhaps.retain(is_kept);
+            }
         }
     }
 

@@ -11,6 +11,17 @@ pub(crate) struct Space {
     pub flat: Option<usize>,
 }
 
+impl Space {
+    pub fn of_size(unit: f64) -> Self {
+        Self {
+            unit,
+            cell: unit,
+            middle: [0.0; 3],
+            flat: None,
+        }
+    }
+}
+
 pub(crate) fn float(value: f64) -> f32 {
     (value as f32).clamp(f32::MIN, f32::MAX)
 }

@@ -7,8 +7,13 @@ mod boxes;
 mod reference_checks;
 mod rng;
 mod scene;
+pub mod sized;
+mod strided;
+mod work;
 
 pub use agreement::{Expected, check, hit_bits};
 pub use reference_checks::{check_definition, check_nearest, check_read_back_of_query, check_reference};
 pub use rng::Rng;
-pub use scene::{Asks, Wild, descriptor, is_daily, scene};
+pub use scene::{Asks, Wild, descriptor, is_daily, is_large, scene};
+pub use strided::Strided;
+pub use work::{FEW, check_work};

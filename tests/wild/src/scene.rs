@@ -3,8 +3,8 @@ use gpu_broad_phase::{
     QueryMode, Ray, RayMode, Rays, ResultOrder, Scene, Scheme, SelfQuery, SortStrategy, Source, Statics, SweptRay,
 };
 
-use crate::Rng;
 use crate::boxes::{KINDS, Space, around, between, boxes, filter, float, settle, spoil};
+use crate::{Rng, sized};
 
 const MODES: [RayMode; 3] = [RayMode::All, RayMode::Closest, RayMode::Any];
 
@@ -39,17 +39,25 @@ pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     [(true, false, false), (false, true, true)].contains(&choice)
 }
 
+/// True for scenes of hundreds or thousands of boxes.
+pub fn is_large(number: u64) -> bool {
+    number % 16 == 15
+}
+
 /// Scheme and ray mode alternate with `number`.
 pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);
     let rng = &mut rng;
-    let length = cell_length(rng);
+    let length = if is_large(number) { 1.5 } else { cell_length(rng) };
     let scheme = match number % 3 {
         0 => Scheme::Hierarchical,
         1 => Scheme::Uniform { cell_size: length },
         _ => Scheme::Adaptive { min_scale: length },
     };
-    let (filters, has_worlds, is_periodic) = rng.one_of(&PIPELINES);
+    let (filters, has_worlds, is_periodic) = match rng.one_of(&PIPELINES) {
+        (.., true) if is_large(number) => (true, false, false),
+        choice => choice,
+    };
     let period = |rng: &mut Rng| (f64::from(length) * rng.one_of(&[0.0, 4.0, 5.5, 0.3, 1e-3, 1e6])) as f32;
     let periods = [0; 3].map(|_| if is_periodic { period(rng) } else { 0.0 });
     let is_fixed = rng.once_in(10);
@@ -59,7 +67,7 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
         margin: match rng.below(8) {
             0 => 0.125 * length,
             1 => 0.1 * length,
-            2 => rng.one_of(&[1e-20, 1e30]),
+            2 if !is_large(number) => rng.one_of(&[1e-20, 1e30]),
             _ => 0.0,
         },
         // Periods outside the allowed range are replaced by 0, which means no period.
@@ -78,12 +86,14 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
                     pairs: Some(9),
                     hits: Some(7),
                     results: Some(5),
+                    entries: (number % 4 == 2).then_some(40),
                     ..Capacities::default()
                 }
             } else {
                 Capacities::default()
             },
             growth: if is_fixed { Growth::Fixed } else { Growth::Grow },
+            ray_cells: number % 9 == 4,
             ..Default::default()
         },
         sort: rng.one_of(&[
@@ -310,9 +320,67 @@ fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, 
     (asks, mode)
 }
 
+fn large(number: u64, descriptor: &BroadPhaseDescriptor<'_>, rng: &mut Rng) -> Wild {
+    let count = rng.one_of(&[257, 1_100, 1_921, 2_500]);
+    // 4,096 rays are sorted by their start.
+    let ray_count = rng.one_of(&[30, 70, 300, 4_100]);
+    let kind = number as usize / 16 % 8;
+    let (kind, mut objects) = match kind {
+        0 => ("uniform", sized::uniform(count, rng)),
+        1 => ("power law", sized::power_law(count, rng)),
+        2 => ("rods", sized::rods(count / 4, 0, rng).0),
+        3 | 4 => {
+            let scale = rng.one_of(&[1.0, 0.3, 2f32.powi(-124), 2f32.powi(60)]);
+            let (rarity, octaves) = (rng.one_of(&[40, 100, 300]), rng.one_of(&[3, 6, 12]));
+            ("mixed sizes", sized::mixed_sizes(count, rarity, octaves, scale, rng))
+        }
+        _ => {
+            let scene = sized::scene(kind - 3, count, 0, rng);
+            ("islands, clusters, one cell or lattice", scene.objects)
+        }
+    };
+    if kind != "rods" && rng.once_in(2) {
+        sized::add_oddities(&mut objects, rng);
+    }
+    let plain: Vec<_> = (0..ray_count).map(|_| sized::random_ray(&objects, rng)).collect();
+    let space = Space::of_size(1.0);
+    let worlds = worlds(descriptor, objects.len(), rng);
+    let (asks, mode) = asks(descriptor, &objects, &space, rng);
+    Wild {
+        kind,
+        statics: if rng.once_in(3) { objects.len() / 4 } else { 0 },
+        is_swept: rng.once_in(2),
+        rays: sized::sweep(&plain, descriptor.worlds, rng),
+        plain,
+        worlds,
+        objects,
+        asks,
+        mode,
+        excluded: Vec::new(),
+        later: None,
+    }
+}
+
+/// Few worlds have most objects. Some worlds do not exist.
+fn worlds(descriptor: &BroadPhaseDescriptor<'_>, objects: usize, rng: &mut Rng) -> Vec<u32> {
+    let count = descriptor.worlds;
+    let mut world = |_| match rng.below(30) {
+        0 => rng.one_of(&[count, u32::MAX]),
+        1 => rng.below(count as usize) as u32,
+        _ => rng.below(2) as u32,
+    };
+    if count == 1 {
+        return Vec::new();
+    }
+    (0..objects).map(&mut world).collect()
+}
+
 pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
     let mut rng = Rng(number.wrapping_mul(0x9e6c_63d0_876a_3f6b) ^ 0x0dd5);
     let rng = &mut rng;
+    if is_large(number) {
+        return large(number, descriptor, rng);
+    }
     let cell = f64::from(match descriptor.scheme {
         Scheme::Uniform { cell_size } => cell_size,
         Scheme::Adaptive { min_scale } => min_scale,
@@ -380,17 +448,7 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
             }
         }
     }
-    let worlds = match descriptor.worlds {
-        1 => Vec::new(),
-        worlds => objects
-            .iter()
-            .map(|_| match rng.below(30) {
-                0 => rng.one_of(&[worlds, u32::MAX]),
-                1 => rng.below(worlds as usize) as u32,
-                _ => rng.below(2) as u32,
-            })
-            .collect(),
-    };
+    let worlds = worlds(descriptor, objects.len(), rng);
     let statics = match rng.below(3) {
         0 => objects.len() * (1 + rng.below(4)) / 4,
         _ => 0,

@@ -1,0 +1,717 @@
+//! Random scenes by number, on each adapter: results are those of brute force and of the CPU engine, with few box tests.
+//!
+//! `GPU_BROAD_PHASE_WILD` selects scenes: `20000` the first 20,000, `7000..9000` a range. A single scene (`7123..7124`)
+//! is printed, and reduced if it fails.
+
+use std::cell::Cell;
+use std::collections::HashMap;
+use std::mem::Discriminant;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::common::pool::opened;
+use crate::common::steps::{broad_phase, encoder, read};
+use crate::common::{Rng, TestAdapter, adapters, daily_or_full, is_full};
+use gpu_broad_phase::internals::reference::trace;
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhase, BroadPhaseDescriptor, DeviceCount, GpuBroadPhase, Growth, Page, Queries, QueryInput, QueryMode,
+    Ray, Rays, ResultOrder, Scene, Scheme, StepResult, SweptRay, cpu, wgpu,
+};
+use pollster::block_on;
+use wild::{Asks, Expected, Strided, Wild, check_definition, check_read_back_of_query, check_reference, check_work};
+
+const VARIABLE: &str = "GPU_BROAD_PHASE_WILD";
+const ATTEMPTS: u32 = 400;
+/// Most pages that are joined.
+const PAGES: usize = 12;
+
+/// Also as WGSL, which [`BroadPhaseDescriptor::pair_filter`] takes.
+fn admits_pair(a: u32, b: u32) -> bool {
+    !(7 * a + b).is_multiple_of(3)
+}
+
+const ADMITS_PAIR: &str = "fn admits_pair(a: u32, b: u32) -> bool { return (7u * a + b) % 3u != 0u; }";
+
+fn generation() -> u64 {
+    static GENERATION: AtomicU64 = AtomicU64::new(0);
+    GENERATION.fetch_add(1, Ordering::Relaxed)
+}
+
+fn range() -> Range<u64> {
+    let Ok(asked) = std::env::var(VARIABLE) else {
+        return 0..daily_or_full(200, 600);
+    };
+    let number = |text: &str| {
+        text.trim()
+            .parse::<u64>()
+            .expect("GPU_BROAD_PHASE_WILD: a number or a range")
+    };
+    match asked.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => 0..number(&asked),
+    }
+}
+
+/// The way from a scene to its results.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Way {
+    Step,
+    /// As [`Step`](Self::Step), with inputs anywhere in buffers, and some counts on the device.
+    Strided,
+    /// A step without rays and queries, which a query set then asks.
+    Set,
+    /// A [`BroadPhase`].
+    Headless,
+}
+
+/// Places of the inputs in buffers.
+struct Inputs {
+    objects: Strided,
+    worlds: Strided,
+    statics: Strided,
+    static_worlds: Strided,
+    rays: Strided,
+    queries: Strided,
+    /// Numbers of objects, rays and queries, where the device has them.
+    counts: [Option<u32>; 3],
+}
+
+impl Inputs {
+    /// Also changes `wild` to the inputs that passes read.
+    fn new(number: u64, wild: &mut Wild) -> Self {
+        let rng = &mut Rng(number + 900);
+        let words =
+            |rows: &[u8], element, rng: &mut Rng| Strided::new(&bytemuck::pod_collect_to_vec(rows), element, rng);
+        let (statics, mut read) = Strided::boxes(&wild.objects[..wild.statics], rng);
+        let (objects, moving) = Strided::boxes(&wild.objects[wild.statics..], rng);
+        read.extend(moving);
+        wild.objects = read;
+        let (static_ids, ids) = wild.worlds.split_at(wild.statics.min(wild.worlds.len()));
+        let queries = match &mut wild.asks {
+            Asks::Boxes(boxes) => {
+                let (strided, read) = Strided::boxes(boxes, rng);
+                *boxes = read;
+                strided
+            }
+            Asks::Rounded(queries) => words(bytemuck::cast_slice(queries), 12, rng),
+            _ => Strided::new(&[], 1, rng),
+        };
+        let mut inputs = Self {
+            objects,
+            worlds: Strided::new(ids, 1, rng),
+            statics,
+            static_worlds: Strided::new(static_ids, 1, rng),
+            rays: match wild.is_swept {
+                true => words(bytemuck::cast_slice(&wild.rays), 16, rng),
+                false => words(bytemuck::cast_slice(&wild.plain), 8, rng),
+            },
+            queries,
+            counts: [None; 3],
+        };
+        let mut count = |all: usize| rng.once_in(2).then(|| rng.below(all + 2) as u32);
+        let is_asked = matches!(wild.asks, Asks::Boxes(_) | Asks::Rounded(_));
+        inputs.counts = [
+            count(wild.objects.len() - wild.statics),
+            count(wild.rays.len()),
+            count(wild.asks.count(0)).filter(|_| is_asked),
+        ];
+        inputs.count(wild);
+        inputs
+    }
+
+    /// Makes everything in `wild` past a count find nothing, and valid.
+    fn count(&self, wild: &mut Wild) {
+        let [objects, rays, queries] = self
+            .counts
+            .map(|count| count.map_or(usize::MAX, |count| count as usize));
+        let no_ray = Ray::new([0.0; 3], [1.0, 0.0, 0.0], -1.0);
+        let no_box = Aabb::point([0.0; 3]).with_group(Aabb::EXCLUDED);
+        let moving = &mut wild.objects[wild.statics..];
+        moving.iter_mut().skip(objects).for_each(|object| *object = no_box);
+        wild.plain.iter_mut().skip(rays).for_each(|ray| *ray = no_ray);
+        wild.rays
+            .iter_mut()
+            .skip(rays)
+            .for_each(|ray| *ray = SweptRay::new(no_ray));
+        match &mut wild.asks {
+            Asks::Boxes(boxes) => boxes.iter_mut().skip(queries).for_each(|query| *query = no_box),
+            Asks::Rounded(all) => all.iter_mut().skip(queries).for_each(|query| *query = no_box.into()),
+            _ => {}
+        }
+    }
+
+    fn upload(&self, device: &wgpu::Device) -> [wgpu::Buffer; 7] {
+        let counts = self.counts.map(|count| count.unwrap_or_default());
+        [
+            &self.objects,
+            &self.worlds,
+            &self.statics,
+            &self.static_worlds,
+            &self.rays,
+            &self.queries,
+        ]
+        .map(|strided| &strided.words[..])
+        .into_iter()
+        .chain([&counts[..]])
+        .map(|words| {
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("a caller's"),
+                contents: bytemuck::cast_slice(words),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        })
+        .collect::<Vec<_>>()
+        .try_into()
+        .expect("seven buffers")
+    }
+
+    fn scene<'b>(&self, scene: Scene<'b>, buffers: &'b [wgpu::Buffer; 7]) -> Scene<'b> {
+        let [objects, worlds, statics, static_worlds, rays, queries, counts] = buffers;
+        let count = |word: usize| {
+            self.counts[word].map(|_| DeviceCount {
+                buffer: counts,
+                word: word as u32,
+            })
+        };
+        let mut placed = scene;
+        placed.objects = self.objects.boxes_source(objects);
+        placed.worlds = self.worlds.source(worlds);
+        placed.statics.objects = self.statics.boxes_source(statics);
+        placed.statics.worlds = self.static_worlds.source(static_worlds);
+        placed.object_count = count(0);
+        placed.query.ray_count = count(1);
+        placed.query.query_count = count(2);
+        placed.query.rays = match scene.query.rays {
+            Rays::Plain(_) => Rays::Plain(self.rays.source(rays)),
+            _ => Rays::Swept(self.rays.source(rays)),
+        };
+        placed.query.queries = match scene.query.queries {
+            Queries::Boxes(_) => Queries::Boxes(self.queries.boxes_source(queries)),
+            Queries::General(_) => Queries::General(self.queries.source(queries)),
+            others => others,
+        };
+        placed
+    }
+}
+
+struct Case {
+    number: u64,
+    descriptor: BroadPhaseDescriptor<'static>,
+    wild: Wild,
+    way: Way,
+    inputs: Option<Inputs>,
+    has_filter: bool,
+}
+
+impl Case {
+    fn new(number: u64) -> Self {
+        let descriptor = wild::descriptor(number);
+        let mut wild = wild::scene(number, &descriptor);
+        let is_plain = descriptor.filters && descriptor.worlds == 1 && descriptor.periods == [0.0; 3];
+        let way = match number % 7 {
+            0 | 3 if is_plain => Way::Headless,
+            1 => Way::Set,
+            2 | 5 => Way::Strided,
+            _ => Way::Step,
+        };
+        let has_filter = number % 12 == 8 && is_plain;
+        Self {
+            number,
+            descriptor: BroadPhaseDescriptor {
+                pair_filter: has_filter.then_some(ADMITS_PAIR),
+                ..descriptor
+            },
+            inputs: (way == Way::Strided).then(|| Inputs::new(number, &mut wild)),
+            wild,
+            way,
+            has_filter,
+        }
+    }
+
+    /// In daily runs, later adapters take only descriptors with filters, since others need more pipelines.
+    fn is_daily(&self, is_first: bool) -> bool {
+        wild::is_daily(&self.descriptor) && (is_first || (self.descriptor.filters && !self.has_filter))
+    }
+
+    fn on_cpu(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> StepResult {
+        let admits: &(dyn Fn(u32, u32) -> bool + Sync) = match self.has_filter {
+            true => &admits_pair,
+            false => &|_, _| true,
+        };
+        cpu::step_scene_where(descriptor, scene, admits).unwrap()
+    }
+
+    fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Expected {
+        let mut expected = Expected::of(descriptor, scene);
+        if self.has_filter {
+            expected.keep_pairs(scene, admits_pair);
+        }
+        expected
+    }
+
+    fn name(&self) -> String {
+        let (number, way, kind) = (self.number, self.way, self.wild.kind);
+        let BroadPhaseDescriptor {
+            scheme,
+            dimensions,
+            margin,
+            periods,
+            worlds,
+            ..
+        } = self.descriptor;
+        let axes = dimensions.count();
+        format!(
+            "scene {number} ({kind}, {way:?}, {scheme:?}, {axes}D, margin {margin}, periods {periods:?}, worlds {worlds}; \
+             again: {VARIABLE}={number}..{} tests/run.sh --test device wild)",
+            number + 1
+        )
+    }
+}
+
+enum Engine {
+    Own(Box<GpuBroadPhase>),
+    Whole(Box<BroadPhase>),
+}
+
+/// Properties that select pipelines. The last is true for a device of its own.
+type Kind = (Discriminant<Scheme>, [bool; 6]);
+
+fn kind_of(case: &Case) -> Kind {
+    let descriptor = &case.descriptor;
+    let switches = [
+        descriptor.filters,
+        descriptor.count_candidates,
+        descriptor.worlds > 1,
+        descriptor.periods != [0.0; 3],
+        case.has_filter,
+        case.way == Way::Headless,
+    ];
+    (std::mem::discriminant(&descriptor.scheme), switches)
+}
+
+struct Device {
+    adapter: TestAdapter,
+    is_first: bool,
+    engines: HashMap<Kind, Engine>,
+}
+
+impl Device {
+    /// Returns an engine that earlier scenes used, which must not change results.
+    fn engine(&mut self, case: &Case) -> &mut Engine {
+        let (adapter, descriptor) = (&self.adapter, &case.descriptor);
+        let make = || match case.way {
+            Way::Headless => Engine::Whole(Box::new(opened(adapter, descriptor))),
+            _ => Engine::Own(Box::new(broad_phase(adapter, descriptor))),
+        };
+        self.engines.entry(kind_of(case)).or_insert_with(make)
+    }
+
+    /// Compares all results of a case. `tally` counts their rows.
+    fn check(&mut self, case: &Case, truth: &Truth, tally: &mut Tally) {
+        let adapter = self.adapter.clone();
+        let (descriptor, wild) = (&case.descriptor, &case.wild);
+        let host = wild.scene(generation());
+        let buffers = case.inputs.as_ref().map(|inputs| inputs.upload(&adapter.device));
+        let scene = match (&case.inputs, &buffers) {
+            (Some(inputs), Some(buffers)) => inputs.scene(host, buffers),
+            _ => host,
+        };
+        match self.engine(case) {
+            Engine::Whole(headless) => headless.set_descriptor(descriptor).unwrap(),
+            Engine::Own(gpu) => gpu.set_descriptor(descriptor).unwrap(),
+        }
+        let result = match self.engine(case) {
+            Engine::Whole(headless) => block_on(headless.step_scene(&scene)).unwrap(),
+            Engine::Own(gpu) if case.way == Way::Set => {
+                let (of_step, of_set) = ask_set(&adapter, gpu, &scene);
+                let step = without_queries(host);
+                check_definition(
+                    descriptor,
+                    &step,
+                    &case.expected(descriptor, &step),
+                    &of_step,
+                    "the step of a set",
+                );
+                let set = without_pairs(*descriptor);
+                check_definition(&set, &host, &truth.expected, &of_set, "a query set");
+                tally.count(&of_step);
+                tally.count(&of_set);
+                return;
+            }
+            Engine::Own(gpu) => whole(descriptor, || {
+                let mut encoder = encoder(&adapter);
+                gpu.step(&mut encoder, scene).unwrap();
+                adapter.queue.submit([encoder.finish()]);
+                read(gpu)
+            }),
+        };
+        tally.count(&result);
+        check_definition(descriptor, &host, &truth.expected, &result, "definition");
+        check_reference(descriptor, &host, &result, &truth.on_cpu);
+        check_work(descriptor, wild, &result.counters);
+        if descriptor.outputs.growth == Growth::Grow {
+            let cells = [&result, &truth.on_cpu].map(|result| result.ray_cells.len());
+            let few = if wild::is_large(case.number) {
+                cells[1] / 50
+            } else {
+                cells[1]
+            } + 20;
+            assert!(cells[0].abs_diff(cells[1]) <= few, "{cells:?} ray cells");
+            if descriptor.outputs.order == ResultOrder::Deterministic && !case.has_filter {
+                assert!(
+                    result.pairs == trace(descriptor, &host).unwrap().pairs,
+                    "order of pairs"
+                );
+            }
+        } else if let Engine::Own(gpu) = self.engine(case) {
+            join_pages(&adapter, gpu, case, &host, result);
+        }
+        let Some((asks, mode)) = wild.later.as_ref().filter(|_| !case.has_filter) else {
+            return;
+        };
+        let later = QueryInput {
+            queries: asks.queries(),
+            query_mode: *mode,
+            ..QueryInput::default()
+        };
+        let result = match self.engine(case) {
+            Engine::Whole(headless) => block_on(headless.query(&later)).unwrap(),
+            Engine::Own(gpu) => whole(descriptor, || {
+                let mut encoder = encoder(&adapter);
+                gpu.query(&mut encoder, later).unwrap();
+                adapter.queue.submit([encoder.finish()]);
+                read(gpu)
+            }),
+        };
+        tally.count(&result);
+        check_read_back_of_query(descriptor, &host, (asks.queries(), *mode), &result, "asked later");
+    }
+}
+
+fn without_pairs(descriptor: BroadPhaseDescriptor<'_>) -> BroadPhaseDescriptor<'_> {
+    BroadPhaseDescriptor {
+        pairs: false,
+        ..descriptor
+    }
+}
+
+fn without_queries(scene: Scene<'_>) -> Scene<'_> {
+    Scene {
+        query: QueryInput::default(),
+        ..scene
+    }
+}
+
+/// Returns the results of the step and of the set.
+fn ask_set(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) -> (StepResult, StepResult) {
+    let descriptor = gpu.descriptor();
+    let (is_fixed, mut set) = (
+        descriptor.outputs.growth == Growth::Fixed,
+        gpu.query_set("set", &descriptor.outputs).expect("options"),
+    );
+    for _ in 0..6 {
+        let mut encoder = encoder(adapter);
+        let step = gpu.step(&mut encoder, without_queries(*scene)).unwrap();
+        set.record(&mut encoder, &step, scene.query).unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        let results = (read(gpu), block_on(set.read_back()).unwrap());
+        if is_fixed || (results.0.counters.is_complete() && results.1.counters.is_complete()) {
+            return results;
+        }
+    }
+    panic!("still not whole after six steps");
+}
+
+/// Checks the whole results, of which `joined` is the first part.
+fn join_pages(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, case: &Case, host: &Scene<'_>, mut joined: StepResult) {
+    let whole = BroadPhaseDescriptor {
+        outputs: gpu_broad_phase::OutputOptions {
+            growth: Growth::Grow,
+            ..case.descriptor.outputs
+        },
+        ..case.descriptor
+    };
+    let lacks_search = joined
+        .counters
+        .status
+        .has(gpu_broad_phase::Status::ENTRIES | gpu_broad_phase::Status::ROUNDS);
+    let needed = joined.counters;
+    let lacks = |joined: &StepResult| {
+        (joined.pairs.len() as u64) < needed.pairs_needed
+            || (joined.ray_hits.len() as u64) < needed.hits_needed
+            || (joined.ray_cells.len() as u64) < needed.ray_cells_needed
+            || (joined.query_objects.len() as u64) < needed.results_needed
+    };
+    for _ in 0..PAGES {
+        if lacks_search || !lacks(&joined) {
+            break;
+        }
+        let page = Page {
+            pairs: joined.pairs.len() as u32,
+            hits: joined.ray_hits.len() as u32,
+            ray_cells: joined.ray_cells.len() as u32,
+            results: joined.query_objects.len() as u32,
+        };
+        let mut encoder = encoder(adapter);
+        gpu.page(&mut encoder, page).unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        let part = read(gpu);
+        joined.pairs.extend(part.pairs);
+        joined.ray_hits.extend(part.ray_hits);
+        joined.ray_cells.extend(part.ray_cells);
+        joined.query_objects.extend(part.query_objects);
+    }
+    if !lacks_search && !lacks(&joined) {
+        joined.counters.status = gpu_broad_phase::Status::default();
+        check_definition(&whole, host, &case.expected(&whole, host), &joined, "joined pages");
+        check_reference(&whole, host, &joined, &case.on_cpu(&whole, host));
+    }
+}
+
+fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepResult) -> StepResult {
+    for _ in 0..6 {
+        let result = step();
+        if descriptor.outputs.growth == Growth::Fixed || result.counters.is_complete() {
+            return result;
+        }
+    }
+    panic!("still not whole after six steps");
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    scenes: usize,
+    pairs: usize,
+    hits: usize,
+    results: usize,
+}
+
+impl Tally {
+    fn count(&mut self, result: &StepResult) {
+        self.pairs += result.pairs.len();
+        self.hits += result.ray_hits.len() + result.ray_any.len();
+        self.results += result.query_objects.len() + result.query_nearest.len();
+    }
+}
+
+struct Truth {
+    on_cpu: StepResult,
+    expected: Expected,
+}
+
+fn text(payload: &(dyn std::any::Any + Send)) -> String {
+    let known = payload
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| payload.downcast_ref::<&str>().copied());
+    let text = known.unwrap_or("a panic without words");
+    text.chars().take(600).collect()
+}
+
+thread_local! {
+    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
+}
+
+fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+    let was_caught = IS_CAUGHT.replace(true);
+    let result = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| text(&*payload));
+    IS_CAUGHT.set(was_caught);
+    result
+}
+
+impl Truth {
+    fn new(case: &Case) -> Self {
+        let scene = case.wild.scene(generation());
+        Self {
+            on_cpu: case.on_cpu(
+                &BroadPhaseDescriptor {
+                    pair_filter: None,
+                    ..case.descriptor
+                },
+                &scene,
+            ),
+            expected: case.expected(&case.descriptor, &scene),
+        }
+    }
+
+    fn check(&self, case: &Case) {
+        let scene = case.wild.scene(generation());
+        check_definition(&case.descriptor, &scene, &self.expected, &self.on_cpu, "CPU");
+        check_work(&case.descriptor, &case.wild, &self.on_cpu.counters);
+    }
+}
+
+/// Returns the faults of a case.
+fn judge(device: &mut Device, case: &Case, tally: &mut Tally) -> Vec<String> {
+    let truth = match caught(|| Truth::new(case)) {
+        Ok(truth) => truth,
+        Err(fault) => return vec![format!("CPU: {fault}")],
+    };
+    tally.scenes += 1;
+    let mut faults = Vec::new();
+    if device.is_first {
+        faults.extend(caught(|| truth.check(case)).err().map(|fault| format!("CPU: {fault}")));
+    }
+    if let Err(fault) = caught(|| device.check(case, &truth, tally)) {
+        faults.push(format!("{}: {fault}", device.adapter.name));
+        // A step may have stopped half-way.
+        device.engines.remove(&kind_of(case));
+    }
+    faults
+}
+
+fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
+    let mut attempts = 0..ATTEMPTS;
+    let mut attempt = |smaller: Wild, wild: &mut Wild| {
+        let is_smaller = attempts.next().is_some() && fails(&smaller);
+        if is_smaller {
+            *wild = smaller;
+        }
+        is_smaller
+    };
+    let changes: [fn(&mut Wild); 5] = [
+        |wild| wild.later = None,
+        |wild| wild.rays.clear(),
+        |wild| wild.asks = Asks::Nothing,
+        |wild| wild.statics = 0,
+        |wild| wild.mode = QueryMode::All,
+    ];
+    for change in changes {
+        let mut smaller = wild.clone();
+        change(&mut smaller);
+        smaller.plain.truncate(smaller.rays.len());
+        attempt(smaller, &mut wild);
+    }
+    let lengths = |wild: &Wild| {
+        let asked = match &wild.asks {
+            Asks::Boxes(boxes) => boxes.len(),
+            Asks::Rounded(queries) => queries.len(),
+            _ => 0,
+        };
+        [wild.objects.len(), wild.rays.len(), asked]
+    };
+    for list in 0..3 {
+        let mut part = lengths(&wild)[list];
+        while part > 0 {
+            let mut first = 0;
+            while first < lengths(&wild)[list] {
+                let gone = first..(first + part).min(lengths(&wild)[list]);
+                let mut smaller = wild.clone();
+                match list {
+                    0 => {
+                        smaller.statics -= gone.clone().filter(|&object| object < wild.statics).count();
+                        smaller.objects.drain(gone.clone());
+                        if !smaller.worlds.is_empty() {
+                            smaller.worlds.drain(gone);
+                        }
+                    }
+                    1 => {
+                        smaller.rays.drain(gone.clone());
+                        smaller.plain.drain(gone);
+                    }
+                    _ => match &mut smaller.asks {
+                        Asks::Boxes(boxes) => drop(boxes.drain(gone)),
+                        Asks::Rounded(queries) => drop(queries.drain(gone)),
+                        _ => {}
+                    },
+                }
+                if !attempt(smaller, &mut wild) {
+                    first += part;
+                }
+            }
+            part /= 2;
+        }
+    }
+    wild
+}
+
+fn run(adapter: TestAdapter, scenes: Range<u64>, is_first: bool) -> (Tally, Vec<String>) {
+    let runs_all = is_full() || std::env::var_os(VARIABLE).is_some();
+    let is_single = scenes.end - scenes.start == 1;
+    let mut device = Device {
+        adapter,
+        is_first,
+        engines: HashMap::new(),
+    };
+    let (mut tally, mut faults) = (Tally::default(), Vec::new());
+    for number in scenes {
+        let case = Case::new(number);
+        if !runs_all && !case.is_daily(is_first) {
+            continue;
+        }
+        if is_single {
+            eprintln!("{:?}\n{:?}", case.descriptor, case.wild);
+        }
+        let of_case = judge(&mut device, &case, &mut tally);
+        for fault in &of_case {
+            eprintln!("{}: {fault}", case.name());
+        }
+        faults.extend(of_case.iter().map(|fault| format!("{}: {fault}", case.name())));
+        if is_single && !of_case.is_empty() {
+            print_smaller(&mut device, case, &of_case[0]);
+        }
+    }
+    (tally, faults)
+}
+
+/// Prints a smaller scene with the same fault.
+fn print_smaller(device: &mut Device, case: Case, fault: &str) {
+    // Numbers change as the scene shrinks.
+    let start = |fault: &str| {
+        fault
+            .chars()
+            .take_while(|letter| !letter.is_ascii_digit())
+            .collect::<String>()
+    };
+    let wanted = start(fault);
+    if case.inputs.is_some() {
+        eprintln!("scenes in buffers are not made smaller");
+        return;
+    }
+    let mut smaller = Case {
+        wild: case.wild.clone(),
+        ..case
+    };
+    let mut judged = |wild: &Wild| {
+        smaller.wild = wild.clone();
+        judge(device, &smaller, &mut Tally::default())
+    };
+    let wild = shrunk(case.wild, |wild| {
+        judged(wild).iter().any(|fault| start(fault) == wanted)
+    });
+    eprintln!("made smaller: {wild:?}\n{:?}", judged(&wild));
+}
+
+#[test]
+fn wild_scenes_have_the_results_of_brute_force_on_each_adapter() {
+    let scenes = range();
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !IS_CAUGHT.get() {
+            tell(panic);
+        }
+    }));
+    let found: Vec<_> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (adapters().into_iter().enumerate())
+            .map(|(place, adapter)| {
+                let scenes = scenes.clone();
+                scope.spawn(move || (adapter.name.clone(), run(adapter, scenes, place == 0)))
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    let mut all = Vec::new();
+    for (name, (tally, faults)) in found {
+        println!("{name}: {tally:?}");
+        assert!(std::env::var_os(VARIABLE).is_some() || tally.pairs.min(tally.hits).min(tally.results) > 1_000);
+        all.extend(faults);
+    }
+    assert!(
+        all.is_empty(),
+        "{} faults, the first: {:#?}",
+        all.len(),
+        &all[..all.len().min(20)]
+    );
+}
