@@ -1,6 +1,8 @@
 //! Tests without a device.
 
 mod crowds;
+mod definition;
+mod exact_rays;
 mod files;
 mod language;
 mod math_types;

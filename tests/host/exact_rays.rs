@@ -1,9 +1,14 @@
-//! Ray tests with coordinates from the smallest denormal to the largest floats, each axis at its own scale.
+//! Rays hit what exact arithmetic says, with coordinates from the smallest denormal to the largest floats.
 
 use std::cmp::Ordering;
 
-use super::*;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Dimensions, OutputOptions, QueryInput, Ray, RayMode, Rays, Scene, Scheme, Source,
+    SweptRay, cpu,
+};
+use wild::Rng;
 
+const SCENES: u64 = 3_000;
 /// Exponents of coordinates: denormal, near the smallest normal float, near the ray test's thresholds, ordinary, and
 /// where differences overflow.
 const UNITS: [i32; 16] = [
@@ -15,106 +20,47 @@ fn power(exponent: i32) -> f64 {
     2f64.powi(exponent)
 }
 
-#[derive(Clone, Debug)]
-pub struct Seed {
-    units: [usize; 3],
-    speeds: [usize; 2],
-    boxes: Vec<([i32; 6], u16, Oddity)>,
-    rays: Vec<([i32; 6], u16, [u8; 6])>,
-    pub is_swept: bool,
-}
-
-pub fn seed() -> impl Strategy<Value = Seed> {
-    let units = prop_oneof![
-        (0..UNITS.len()).prop_map(|unit| [unit; 3]),
-        (1..UNITS.len()).prop_map(|unit| [unit, unit - 1, unit]),
-        proptest::array::uniform3(0..UNITS.len()),
-        (0..UNITS.len()).prop_map(|unit| [unit, 13, 13]),
-    ];
-    let speeds = prop_oneof![
-        Just([4, 4]),
-        (0..SPEEDS.len()).prop_map(|speed| [speed; 2]),
-        proptest::array::uniform2(0..SPEEDS.len()),
-    ];
-    let six = || proptest::array::uniform6(-6i32..=6);
-    let boxes = vec((six(), any::<u16>(), oddity()), 0..24);
-    let rays = vec((six(), any::<u16>(), proptest::array::uniform6(0u8..8)), 1..12);
-    (units, speeds, boxes, rays, any::<bool>()).prop_map(|(units, speeds, boxes, rays, is_swept)| Seed {
-        units,
-        speeds,
-        boxes,
-        rays,
-        is_swept,
-    })
-}
-
-impl Seed {
-    fn unit(&self, choice: usize) -> f64 {
-        power(UNITS[self.units[choice % 3]])
-    }
-
-    pub fn objects(&self) -> Vec<Aabb> {
-        let object = |&(numbers, choices, oddity): &([i32; 6], u16, Oddity)| {
-            let mut object = Aabb::point([0.0; 3]);
-            for axis in 0..3 {
-                let digits = usize::from(choices) / 9usize.pow(axis as u32);
-                let bounds = [0, 1].map(|side| {
-                    let unit = self.unit(digits / 3usize.pow(side));
-                    (f64::from(numbers[axis + 3 * side as usize]) * unit) as f32
-                });
-                (object.min[axis], object.max[axis]) = (bounds[0].min(bounds[1]), bounds[0].max(bounds[1]));
-            }
-            match oddity.kind {
-                1 => object.max[oddity.axis] = f32::INFINITY,
-                2 => object.min[oddity.axis] = f32::NEG_INFINITY,
-                3 => {
-                    for zero in object
-                        .min
-                        .iter_mut()
-                        .chain(&mut object.max)
-                        .filter(|bound| **bound == 0.0)
-                    {
-                        *zero = -0.0;
-                    }
-                }
-                4 => object.min[oddity.axis] = f32::MIN,
-                5 => object.max[oddity.axis] = f32::MAX,
+fn boxes(units: [i32; 3], rng: &mut Rng) -> Vec<Aabb> {
+    let count = rng.below(24);
+    let bound = |rng: &mut Rng| ((rng.below(13) as f64 - 6.0) * power(rng.one_of(&units))) as f32;
+    (0..count)
+        .map(|_| {
+            let sides = [0; 3].map(|_| [bound(rng), bound(rng)]);
+            let [min, max] = [f32::min as fn(f32, f32) -> f32, f32::max].map(|of| sides.map(|[a, b]| of(a, b)));
+            let (mut object, axis) = (Aabb::new(min, max), rng.below(3));
+            match rng.below(20) {
+                0 => object.max[axis] = f32::INFINITY,
+                1 => object.min[axis] = f32::NEG_INFINITY,
+                2 => object.min[axis] = f32::MIN,
+                3 => object.max[axis] = f32::MAX,
+                4 => object.min = object.min.map(|low| if low == 0.0 { -0.0 } else { low }),
                 _ => {}
             }
             object
-        };
-        self.boxes.iter().map(object).collect()
-    }
+        })
+        .collect()
+}
 
-    pub fn rays(&self) -> Vec<SweptRay> {
-        let ray = |&(numbers, choices, more): &([i32; 6], u16, [u8; 6])| {
-            let at = |axis: usize| usize::from(choices) / 9usize.pow(axis as u32);
-            let origin = [0, 1, 2].map(|axis| (f64::from(numbers[axis]) * self.unit(at(axis))) as f32);
-            let direction = [0, 1, 2].map(|axis| {
-                let speed = SPEEDS[self.speeds[at(axis) / 3 % 2]];
-                (f64::from(numbers[3 + axis]) * power(speed)) as f32
-            });
-            let t = |number: u8| {
-                let unit = self.unit(at(2) / 9) / power(SPEEDS[self.speeds[0]]);
-                (f64::from(number) * unit) as f32
-            };
-            let t_max = match more[0] {
-                0..=4 => f32::INFINITY,
-                5 => 0.0,
-                number => t(number),
-            };
-            let t_min = if more[1] < 6 { 0.0 } else { t(more[1] - 5) };
-            let extents = [2, 3, 4].map(|word| {
-                let extent = f64::from(more[word].saturating_sub(4)) * self.unit(at(word));
-                if self.is_swept { extent as f32 } else { 0.0 }
-            });
-            let finite = |value: f32| value.min(f32::MAX);
-            SweptRay::new(Ray::new(origin, direction, t_max))
-                .with_t_min(if self.is_swept { finite(t_min) } else { 0.0 })
-                .with_half_extents(extents.map(finite))
-        };
-        self.rays.iter().map(ray).collect()
+fn ray(units: [i32; 3], speeds: [i32; 2], is_swept: bool, rng: &mut Rng) -> SweptRay {
+    let mut times = |count: usize, unit: f64| ((rng.below(2 * count + 1) as f64 - count as f64) * unit) as f32;
+    let (origin, direction) = (
+        units.map(|unit| times(6, power(unit))),
+        [0, 1, 0].map(|speed| times(6, power(speeds[speed]))),
+    );
+    let length = |rng: &mut Rng| (rng.below(8) as f64 * power(rng.one_of(&units)) / power(speeds[0])) as f32;
+    let t_max = match rng.below(8) {
+        0..5 => f32::INFINITY,
+        5 => 0.0,
+        _ => length(rng),
+    };
+    let ray = SweptRay::new(Ray::new(origin, direction, t_max));
+    if !is_swept {
+        return ray;
     }
+    let t_min = if rng.once_in(4) { length(rng).min(f32::MAX) } else { 0.0 };
+    let extents = units.map(|unit| ((rng.below(8).saturating_sub(4)) as f64 * power(unit)) as f32);
+    ray.with_t_min(t_min)
+        .with_half_extents(extents.map(|extent| extent.min(f32::MAX)))
 }
 
 /// Returns the rounded sum, and `true` if it is exact.
@@ -175,7 +121,7 @@ impl Parameter {
 const GROWN_BY: f64 = 4.0;
 
 /// Returns the parameter at which the ray enters the box, `true` if it surely hits, and `true` if it may hit.
-pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
+fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
     let counted = |value: f32| if value.is_subnormal() { 0.0 } else { value };
     let mut near = Parameter::of(counted(ray.t_min));
     let mut far = Parameter::of(counted(ray.ray.t_max));
@@ -258,4 +204,75 @@ pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
     let part = 1.0 + power(-20);
     perhaps &= reached <= (far.value() * part + slack) * rounding + if is_exact { 0.0 } else { slack };
     (reached, surely, perhaps || (!is_exact && far.value() >= 0.0))
+}
+
+#[test]
+fn rays_hit_what_exact_arithmetic_says_at_every_scale() {
+    let mut counts = [0; 2];
+    for number in 0..SCENES {
+        let rng = &mut Rng(number);
+        let unit = rng.one_of(&UNITS);
+        let units = match rng.below(3) {
+            0 => [unit; 3],
+            1 => [unit, 0, 0],
+            _ => [0; 3].map(|_| rng.one_of(&UNITS)),
+        };
+        let speeds = match rng.below(3) {
+            0 => [0; 2],
+            1 => [rng.one_of(&SPEEDS); 2],
+            _ => [0; 2].map(|_| rng.one_of(&SPEEDS)),
+        };
+        let (objects, is_swept) = (boxes(units, rng), rng.once_in(2));
+        let rays: Vec<_> = (0..1 + rng.below(11))
+            .map(|_| ray(units, speeds, is_swept, rng))
+            .collect();
+        let descriptor = BroadPhaseDescriptor {
+            scheme: match number % 3 {
+                0 => Scheme::Hierarchical,
+                1 => Scheme::Uniform { cell_size: 1.5 },
+                _ => Scheme::Adaptive { min_scale: 0.3 },
+            },
+            dimensions: rng.one_of(&[Dimensions::Three, Dimensions::Two]),
+            pairs: false,
+            outputs: OutputOptions {
+                ray_mode: RayMode::All,
+                ..OutputOptions::default()
+            },
+            ..BroadPhaseDescriptor::default()
+        };
+        let scene = Scene {
+            objects: Source::Host(&objects),
+            query: QueryInput {
+                rays: Rays::Swept(Source::Host(&rays)),
+                ..QueryInput::default()
+            },
+            ..Scene::default()
+        };
+        let result = cpu::step_scene(&descriptor, &scene).unwrap();
+        let axes = descriptor.dimensions.count() as usize;
+        for (ends, ray) in result.ray_offsets.windows(2).zip(&rays) {
+            let hits = &result.ray_hits[ends[0] as usize..ends[1] as usize];
+            for (index, object) in (0u32..).zip(&objects) {
+                let (entry, surely, perhaps) = enter(axes, ray, object);
+                let Some(hit) = hits.iter().find(|hit| hit.object == index) else {
+                    assert!(!surely, "scene {number}: {index} is lost: {ray:?}, {object:?}");
+                    continue;
+                };
+                assert!(perhaps, "scene {number}: {index} is too much: {ray:?}, {object:?}");
+                counts[usize::from(surely)] += 1;
+                let (t, entry) = (f64::from(hit.t), entry.min(f64::from(ray.ray.t_max)));
+                let part = power(-20);
+                let is_zero = t == 0.0 && entry <= f64::from(f32::MIN_POSITIVE) * (1.0 + part);
+                let is_near = t <= entry * (1.0 + part) && (t >= entry * (1.0 - part) || is_zero);
+                let is_grown = ray.half_extents.iter().any(|&extent| extent > 0.0);
+                assert!(
+                    is_near || is_grown,
+                    "scene {number}: {index} at {t:e}, not {entry:e}: {ray:?}, {object:?}"
+                );
+            }
+        }
+    }
+    let [others, sure] = counts;
+    println!("{sure} hits of exact arithmetic, {others} that may be");
+    assert!(sure > others && sure > 5 * SCENES, "{sure} and {others}");
 }
