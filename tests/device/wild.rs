@@ -3,6 +3,9 @@
 //! `GPU_BROAD_PHASE_WILD` selects scenes: `20000` the first 20,000, `7000..9000` a range. A single scene (`7123..7124`)
 //! is printed, and reduced if it fails.
 
+mod inputs;
+mod shrink;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::mem::Discriminant;
@@ -12,18 +15,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::pool::opened;
 use crate::common::steps::{broad_phase, encoder, read};
-use crate::common::{Rng, TestAdapter, adapters, daily_or_full, is_full};
+use crate::common::{TestAdapter, adapters, daily_or_full, is_full};
 use gpu_broad_phase::internals::reference::trace;
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhase, BroadPhaseDescriptor, DeviceCount, GpuBroadPhase, Growth, Page, Queries, QueryInput, QueryMode,
-    Ray, Rays, ResultOrder, Scene, Scheme, StepResult, SweptRay, cpu, wgpu,
+    BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Growth, OutputOptions, Page, QueryInput, ResultOrder, Scene,
+    Scheme, Status, StepResult, cpu,
 };
+use inputs::Inputs;
 use pollster::block_on;
-use wild::{Asks, Expected, Strided, Wild, check_definition, check_read_back_of_query, check_reference, check_work};
+use shrink::shrunk;
+use wild::{Expected, Wild, check_definition, check_read_back_of_query, check_reference, check_work};
 
 const VARIABLE: &str = "GPU_BROAD_PHASE_WILD";
-const ATTEMPTS: u32 = 400;
 /// Most pages that are joined.
 const PAGES: usize = 12;
 
@@ -64,136 +67,6 @@ enum Way {
     Set,
     /// A [`BroadPhase`].
     Headless,
-}
-
-/// Places of the inputs in buffers.
-struct Inputs {
-    objects: Strided,
-    worlds: Strided,
-    statics: Strided,
-    static_worlds: Strided,
-    rays: Strided,
-    queries: Strided,
-    /// Numbers of objects, rays and queries, where the device has them.
-    counts: [Option<u32>; 3],
-}
-
-impl Inputs {
-    /// Also changes `wild` to the inputs that passes read.
-    fn new(number: u64, wild: &mut Wild) -> Self {
-        let rng = &mut Rng(number + 900);
-        let words =
-            |rows: &[u8], element, rng: &mut Rng| Strided::new(&bytemuck::pod_collect_to_vec(rows), element, rng);
-        let (statics, mut read) = Strided::boxes(&wild.objects[..wild.statics], rng);
-        let (objects, moving) = Strided::boxes(&wild.objects[wild.statics..], rng);
-        read.extend(moving);
-        wild.objects = read;
-        let (static_ids, ids) = wild.worlds.split_at(wild.statics.min(wild.worlds.len()));
-        let queries = match &mut wild.asks {
-            Asks::Boxes(boxes) => {
-                let (strided, read) = Strided::boxes(boxes, rng);
-                *boxes = read;
-                strided
-            }
-            Asks::Rounded(queries) => words(bytemuck::cast_slice(queries), 12, rng),
-            _ => Strided::new(&[], 1, rng),
-        };
-        let mut inputs = Self {
-            objects,
-            worlds: Strided::new(ids, 1, rng),
-            statics,
-            static_worlds: Strided::new(static_ids, 1, rng),
-            rays: match wild.is_swept {
-                true => words(bytemuck::cast_slice(&wild.rays), 16, rng),
-                false => words(bytemuck::cast_slice(&wild.plain), 8, rng),
-            },
-            queries,
-            counts: [None; 3],
-        };
-        let mut count = |all: usize| rng.once_in(2).then(|| rng.below(all + 2) as u32);
-        let is_asked = matches!(wild.asks, Asks::Boxes(_) | Asks::Rounded(_));
-        inputs.counts = [
-            count(wild.objects.len() - wild.statics),
-            count(wild.rays.len()),
-            count(wild.asks.count(0)).filter(|_| is_asked),
-        ];
-        inputs.count(wild);
-        inputs
-    }
-
-    /// Makes everything in `wild` past a count find nothing, and valid.
-    fn count(&self, wild: &mut Wild) {
-        let [objects, rays, queries] = self
-            .counts
-            .map(|count| count.map_or(usize::MAX, |count| count as usize));
-        let no_ray = Ray::new([0.0; 3], [1.0, 0.0, 0.0], -1.0);
-        let no_box = Aabb::point([0.0; 3]).with_group(Aabb::EXCLUDED);
-        let moving = &mut wild.objects[wild.statics..];
-        moving.iter_mut().skip(objects).for_each(|object| *object = no_box);
-        wild.plain.iter_mut().skip(rays).for_each(|ray| *ray = no_ray);
-        wild.rays
-            .iter_mut()
-            .skip(rays)
-            .for_each(|ray| *ray = SweptRay::new(no_ray));
-        match &mut wild.asks {
-            Asks::Boxes(boxes) => boxes.iter_mut().skip(queries).for_each(|query| *query = no_box),
-            Asks::Rounded(all) => all.iter_mut().skip(queries).for_each(|query| *query = no_box.into()),
-            _ => {}
-        }
-    }
-
-    fn upload(&self, device: &wgpu::Device) -> [wgpu::Buffer; 7] {
-        let counts = self.counts.map(|count| count.unwrap_or_default());
-        [
-            &self.objects,
-            &self.worlds,
-            &self.statics,
-            &self.static_worlds,
-            &self.rays,
-            &self.queries,
-        ]
-        .map(|strided| &strided.words[..])
-        .into_iter()
-        .chain([&counts[..]])
-        .map(|words| {
-            device.create_buffer_init(&BufferInitDescriptor {
-                label: Some("a caller's"),
-                contents: bytemuck::cast_slice(words),
-                usage: wgpu::BufferUsages::STORAGE,
-            })
-        })
-        .collect::<Vec<_>>()
-        .try_into()
-        .expect("seven buffers")
-    }
-
-    fn scene<'b>(&self, scene: Scene<'b>, buffers: &'b [wgpu::Buffer; 7]) -> Scene<'b> {
-        let [objects, worlds, statics, static_worlds, rays, queries, counts] = buffers;
-        let count = |word: usize| {
-            self.counts[word].map(|_| DeviceCount {
-                buffer: counts,
-                word: word as u32,
-            })
-        };
-        let mut placed = scene;
-        placed.objects = self.objects.boxes_source(objects);
-        placed.worlds = self.worlds.source(worlds);
-        placed.statics.objects = self.statics.boxes_source(statics);
-        placed.statics.worlds = self.static_worlds.source(static_worlds);
-        placed.object_count = count(0);
-        placed.query.ray_count = count(1);
-        placed.query.query_count = count(2);
-        placed.query.rays = match scene.query.rays {
-            Rays::Plain(_) => Rays::Plain(self.rays.source(rays)),
-            _ => Rays::Swept(self.rays.source(rays)),
-        };
-        placed.query.queries = match scene.query.queries {
-            Queries::Boxes(_) => Queries::Boxes(self.queries.boxes_source(queries)),
-            Queries::General(_) => Queries::General(self.queries.source(queries)),
-            others => others,
-        };
-        placed
-    }
 }
 
 struct Case {
@@ -427,16 +300,15 @@ fn ask_set(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) ->
 /// Checks the whole results, of which `joined` is the first part.
 fn join_pages(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, case: &Case, host: &Scene<'_>, mut joined: StepResult) {
     let whole = BroadPhaseDescriptor {
-        outputs: gpu_broad_phase::OutputOptions {
+        outputs: OutputOptions {
             growth: Growth::Grow,
+            // Pages ascend each in itself.
+            order: ResultOrder::Deterministic,
             ..case.descriptor.outputs
         },
         ..case.descriptor
     };
-    let lacks_search = joined
-        .counters
-        .status
-        .has(gpu_broad_phase::Status::ENTRIES | gpu_broad_phase::Status::ROUNDS);
+    let lacks_search = joined.counters.status.has(Status::ENTRIES | Status::ROUNDS);
     let needed = joined.counters;
     let lacks = |joined: &StepResult| {
         (joined.pairs.len() as u64) < needed.pairs_needed
@@ -464,7 +336,7 @@ fn join_pages(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, case: &Case, host:
         joined.query_objects.extend(part.query_objects);
     }
     if !lacks_search && !lacks(&joined) {
-        joined.counters.status = gpu_broad_phase::Status::default();
+        joined.counters.status = Status::default();
         check_definition(&whole, host, &case.expected(&whole, host), &joined, "joined pages");
         check_reference(&whole, host, &joined, &case.on_cpu(&whole, host));
     }
@@ -560,71 +432,6 @@ fn judge(device: &mut Device, case: &Case, tally: &mut Tally) -> Vec<String> {
         device.engines.remove(&kind_of(case));
     }
     faults
-}
-
-fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
-    let mut attempts = 0..ATTEMPTS;
-    let mut attempt = |smaller: Wild, wild: &mut Wild| {
-        let is_smaller = attempts.next().is_some() && fails(&smaller);
-        if is_smaller {
-            *wild = smaller;
-        }
-        is_smaller
-    };
-    let changes: [fn(&mut Wild); 5] = [
-        |wild| wild.later = None,
-        |wild| wild.rays.clear(),
-        |wild| wild.asks = Asks::Nothing,
-        |wild| wild.statics = 0,
-        |wild| wild.mode = QueryMode::All,
-    ];
-    for change in changes {
-        let mut smaller = wild.clone();
-        change(&mut smaller);
-        smaller.plain.truncate(smaller.rays.len());
-        attempt(smaller, &mut wild);
-    }
-    let lengths = |wild: &Wild| {
-        let asked = match &wild.asks {
-            Asks::Boxes(boxes) => boxes.len(),
-            Asks::Rounded(queries) => queries.len(),
-            _ => 0,
-        };
-        [wild.objects.len(), wild.rays.len(), asked]
-    };
-    for list in 0..3 {
-        let mut part = lengths(&wild)[list];
-        while part > 0 {
-            let mut first = 0;
-            while first < lengths(&wild)[list] {
-                let gone = first..(first + part).min(lengths(&wild)[list]);
-                let mut smaller = wild.clone();
-                match list {
-                    0 => {
-                        smaller.statics -= gone.clone().filter(|&object| object < wild.statics).count();
-                        smaller.objects.drain(gone.clone());
-                        if !smaller.worlds.is_empty() {
-                            smaller.worlds.drain(gone);
-                        }
-                    }
-                    1 => {
-                        smaller.rays.drain(gone.clone());
-                        smaller.plain.drain(gone);
-                    }
-                    _ => match &mut smaller.asks {
-                        Asks::Boxes(boxes) => drop(boxes.drain(gone)),
-                        Asks::Rounded(queries) => drop(queries.drain(gone)),
-                        _ => {}
-                    },
-                }
-                if !attempt(smaller, &mut wild) {
-                    first += part;
-                }
-            }
-            part /= 2;
-        }
-    }
-    wild
 }
 
 fn run(adapter: TestAdapter, scenes: Range<u64>, is_first: bool) -> (Tally, Vec<String>) {

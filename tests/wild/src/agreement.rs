@@ -3,8 +3,8 @@ use std::ops::Range;
 
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, Queries, QueryMode, RayHit, RayMode, Scene, SelfQuery,
-    Status, StepResult,
+    BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, Queries, QueryMode, RayHit, RayMode, ResultOrder, Scene,
+    SelfQuery, Status, StepResult,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -109,6 +109,17 @@ pub fn check(
         }
     }
 
+    if descriptor.pairs && is_searched {
+        assert_eq!(
+            result.world_pairs,
+            world_pairs(descriptor, scene, &expected.pairs),
+            "{what}"
+        );
+    }
+    if descriptor.outputs.order == ResultOrder::Sorted {
+        check_order(result, what);
+    }
+
     if !scene.query.rays.is_empty() {
         match descriptor.outputs.ray_mode {
             RayMode::All => {
@@ -181,6 +192,35 @@ pub fn check(
         }
         _ => {}
     }
+}
+
+/// Returns the number of pairs of each world; nothing for one world.
+fn world_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, pairs: &[Pair]) -> Vec<u32> {
+    if descriptor.worlds == 1 {
+        return Vec::new();
+    }
+    let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
+    let worlds = worlds.concat();
+    let mut counts = vec![0; descriptor.worlds as usize];
+    for pair in pairs {
+        counts[worlds[pair.a as usize] as usize] += 1;
+    }
+    counts
+}
+
+/// Panics unless pairs, the hits of each ray and the objects of each query ascend.
+fn check_order(result: &StepResult, what: &str) {
+    let ascend = |offsets: &[u32], rows: &[u32]| {
+        offsets.windows(2).all(|ends| {
+            let (range, _) = held(ends, rows.len());
+            rows[range].is_sorted_by(|a, b| a < b)
+        })
+    };
+    let objects: Vec<_> = result.ray_hits.iter().map(|hit| hit.object).collect();
+    let is_sorted = result.pairs.is_sorted_by(|a, b| a < b)
+        && ascend(&result.ray_offsets, &objects)
+        && ascend(&result.query_offsets, &result.query_objects);
+    assert!(is_sorted, "{what}: sorted results do not ascend");
 }
 
 fn possible(found: &Found) -> Vec<(u32, f64)> {

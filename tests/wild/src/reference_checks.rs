@@ -81,6 +81,7 @@ pub fn check_reference(
     }
     if descriptor.outputs.order == ResultOrder::Sorted {
         assert!(found.pairs == reference.pairs, "pairs or their order");
+        assert!(found.ray_hits == reference.ray_hits, "hits or their order");
     } else {
         assert!(sorted(found.pairs.clone()) == sorted(reference.pairs.clone()), "pairs");
     }

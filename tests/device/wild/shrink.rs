@@ -1,0 +1,70 @@
+use gpu_broad_phase::QueryMode;
+use wild::{Asks, Wild};
+
+const ATTEMPTS: u32 = 400;
+
+/// Returns a smaller scene that also fails.
+pub fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
+    let mut attempts = 0..ATTEMPTS;
+    let mut attempt = |smaller: Wild, wild: &mut Wild| {
+        let is_smaller = attempts.next().is_some() && fails(&smaller);
+        if is_smaller {
+            *wild = smaller;
+        }
+        is_smaller
+    };
+    let changes: [fn(&mut Wild); 5] = [
+        |wild| wild.later = None,
+        |wild| wild.rays.clear(),
+        |wild| wild.asks = Asks::Nothing,
+        |wild| wild.statics = 0,
+        |wild| wild.mode = QueryMode::All,
+    ];
+    for change in changes {
+        let mut smaller = wild.clone();
+        change(&mut smaller);
+        smaller.plain.truncate(smaller.rays.len());
+        attempt(smaller, &mut wild);
+    }
+    let lengths = |wild: &Wild| {
+        let asked = match &wild.asks {
+            Asks::Boxes(boxes) => boxes.len(),
+            Asks::Rounded(queries) => queries.len(),
+            _ => 0,
+        };
+        [wild.objects.len(), wild.rays.len(), asked]
+    };
+    for list in 0..3 {
+        let mut part = lengths(&wild)[list];
+        while part > 0 {
+            let mut first = 0;
+            while first < lengths(&wild)[list] {
+                let gone = first..(first + part).min(lengths(&wild)[list]);
+                let mut smaller = wild.clone();
+                match list {
+                    0 => {
+                        smaller.statics -= gone.clone().filter(|&object| object < wild.statics).count();
+                        smaller.objects.drain(gone.clone());
+                        if !smaller.worlds.is_empty() {
+                            smaller.worlds.drain(gone);
+                        }
+                    }
+                    1 => {
+                        smaller.rays.drain(gone.clone());
+                        smaller.plain.drain(gone);
+                    }
+                    _ => match &mut smaller.asks {
+                        Asks::Boxes(boxes) => drop(boxes.drain(gone)),
+                        Asks::Rounded(queries) => drop(queries.drain(gone)),
+                        _ => {}
+                    },
+                }
+                if !attempt(smaller, &mut wild) {
+                    first += part;
+                }
+            }
+            part /= 2;
+        }
+    }
+    wild
+}
