@@ -1,11 +1,28 @@
 #!/usr/bin/env bash
-# Sets the machine up and runs all tests. GPU_BROAD_PHASE_ADAPTERS names the adapters that must exist. The run continues
-# after a failure, and lists all failures at the end.
+# Sets the machine up and runs tests. A failure does not end the run, and all failures are listed at the end.
+#   tests/run.sh          quick: the library on one adapter, each pass on the interpreter of warps
+#   tests/run.sh all      all tests of the workspace, on Mesa's software Vulkan and GL
+#   tests/run.sh ARGS     some of all tests, by arguments of cargo test
+# GPU_BROAD_PHASE_ADAPTERS names the adapters that must exist.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 .ci/setup
-export GPU_BROAD_PHASE_ADAPTERS="${GPU_BROAD_PHASE_ADAPTERS:-vulkan,gl}"
+adapters=vulkan,gl
+case "${1:-}" in
+"")
+    adapters=vulkan
+    # The slow orders of the interpreter's warps belong to all tests.
+    set -- --package gpu-broad-phase --package tests --package simt --lib --bins --test device --test host -- \
+        --skip by_chance --skip on_warps_of_1_
+    ;;
+all)
+    shift
+    set -- --workspace "$@"
+    ;;
+*) set -- --workspace "$@" ;;
+esac
+export GPU_BROAD_PHASE_ADAPTERS="${GPU_BROAD_PHASE_ADAPTERS:-$adapters}"
 # Mesa's EGL needs this folder.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
 # In debug builds, wgpu enables the Vulkan validation layer if it is installed, which slows some tests by a third.
@@ -15,7 +32,7 @@ fi
 log="$(mktemp)"
 trap 'rm -f "$log"' EXIT
 status=0
-cargo test --workspace --locked --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+cargo test --locked --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
 awk '
     /^test result:/ { passed += $4; failed += $6; ignored += $8; programs += 1 }
     / \.\.\. FAILED$/ { names = names "\n    " substr($0, 6, length($0) - 16) }

@@ -3,7 +3,7 @@
 #   tests/drivers/run.sh mesa-25 [TEST...]      Mesa of Debian 13, in a folder: its software Vulkan and GL
 #   tests/drivers/run.sh swiftshader [TEST...]  the software Vulkan that Chromium brings
 #   tests/drivers/run.sh registers              tables of Debian 13's compilers for AMD and NVIDIA
-# A TEST is passes or a module of tests/device. Without names it runs passes, step, golden and queries.
+# A TEST is passes or a module of tests/device. Without names it runs passes, wild, steps and golden.
 # GPU_BROAD_PHASE_ADAPTERS is as in tests/run.sh.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.."
 driver="${1:-}"
 shift || true
 tests=("$@")
-[ ${#tests[@]} -ne 0 ] || tests=(passes step golden queries)
+[ ${#tests[@]} -ne 0 ] || tests=(passes wild steps golden)
 # Environment of the test binaries.
 environment=(RUST_BACKTRACE=1 WGPU_VALIDATION="${WGPU_VALIDATION:-0}")
 arguments=()
