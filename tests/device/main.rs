@@ -3,7 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod bad_calls;
+mod allowed;
 mod bad_input;
 mod behaviour;
 mod cancel;
@@ -19,7 +19,6 @@ mod golden;
 mod hunt;
 mod many_rays;
 mod memory;
-mod misuse;
 mod mixed_sizes;
 mod nearest;
 mod object_set;
@@ -32,6 +31,7 @@ mod properties;
 mod queries;
 mod query_set;
 mod record_read_back;
+mod refusals;
 mod renderer;
 mod scenes;
 mod seed_pairs;
