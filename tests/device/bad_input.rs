@@ -4,12 +4,12 @@ use crate::common::steps::{
     Bench, INFINITY, NANS, SCHEMES, UNIT, among, benches, broad_phase, check_on, encoder, lists, sorted, whole,
     with_bound,
 };
-use crate::common::{Rng, adapters, lattice, uniform};
+use crate::common::{Rng, adapters, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Counters, Dimensions, InputError, OutputOptions, Pair, Queries, Query,
-    QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Scene, SelfQuery, Source, StepError, SweptRay,
+    Aabb, BroadPhaseDescriptor, Counters, Dimensions, InputError, OutputOptions, Pair, Queries, Query, QueryInput,
+    QueryMode, Ray, RayHit, RayMode, Rays, Scene, SelfQuery, Source, StepError, SweptRay,
 };
 
 fn check(scene: &Scene<'_>, fault: &str) -> Counters {

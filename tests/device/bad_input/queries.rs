@@ -90,60 +90,6 @@ fn infinite_huge_and_vanishing_queries_find_all_that_they_cover() {
 }
 
 #[test]
-fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_none() {
-    let points: Vec<_> = lattice(150, &mut Rng(35))
-        .iter()
-        .map(|object| Aabb::point(object.min))
-        .collect();
-    let mut objects = points;
-    objects.extend(NANS.map(|nan| Aabb::point([0.0, nan, 0.0])));
-    objects.extend([INFINITY, -INFINITY, f32::MAX, f32::MIN, 1e30].map(|far| Aabb::point([far, 0.0, 0.0])));
-    objects.extend([
-        Aabb::point([0.0; 3]).with_group(Aabb::EXCLUDED),
-        Aabb::point([-0.0; 3]),
-        Aabb::point([1e-45; 3]),
-    ]);
-    for radius in [0.0, -0.0, 1e-45, 1e-30, 2.0, 1e25, 3.4e38] {
-        let scene = Scene {
-            objects: Source::Host(&objects),
-            query: QueryInput {
-                queries: SelfQuery::Within {
-                    radius,
-                    half: radius > 1.0,
-                }
-                .into(),
-                ..QueryInput::default()
-            },
-            ..Default::default()
-        };
-        check(&scene, "radii");
-    }
-    for mut bench in benches() {
-        let Bench { adapter, by_mode } = &mut *bench;
-        let (descriptor, on_gpu) = &mut by_mode[2];
-        for radius in [-1e-45, -1.0, INFINITY, -INFINITY, f32::NAN] {
-            let scene = Scene {
-                objects: Source::Host(&objects),
-                query: QueryInput {
-                    queries: SelfQuery::Within { radius, half: false }.into(),
-                    ..QueryInput::default()
-                },
-                ..Default::default()
-            };
-            let error = on_gpu.step(&mut encoder(adapter), scene).expect_err("no radius");
-            let is_named =
-                |error: &InputError| matches!(error, InputError::Radius(named) if named.to_bits() == radius.to_bits());
-            assert!(matches!(&error, StepError::Input(error) if is_named(error)), "{error}");
-            let on_cpu = cpu::step_scene(descriptor, &scene).unwrap_err();
-            assert!(
-                matches!(&on_cpu, BroadPhaseError::Input(error) if is_named(error)),
-                "{on_cpu}"
-            );
-        }
-    }
-}
-
-#[test]
 fn more_nearest_objects_than_there_are_end_in_none() {
     let objects = cubes();
     let queries = [

@@ -159,6 +159,8 @@ fn culling(table: &mut Table<'_>) {
     );
     table.check("views", "the device refused the recording: …", called);
     assert_eq!(culling.memory().total(), 0);
+    let message = "no step recorded: call step first";
+    table.check("views", message, block_on(culling.read_back()));
 
     let count = table.limit / 4 / 32 + 1;
     let boxes = table.buffer(32 * count, BufferUsages::STORAGE);
@@ -313,9 +315,18 @@ fn engines(table: &mut Table<'_>) {
     table.check("GPU", "the device refused the recording: …", called);
 
     let count = table.limit / 32 + 1;
-    let mut large = ObjectSet::with_capacity(count as usize);
-    (0..count).for_each(|_| _ = large.insert(UNIT));
+    let mut large = ObjectSet::new();
     let mut open = encoder(table.adapter);
-    let called = large.upload(&table.adapter.device, &mut open);
-    table.check("objects", &table.too_large("objects", 32 * count), called);
+    for count in [1, count] {
+        let more = count - large.len() as u64;
+        (0..more).for_each(|_| _ = large.insert(UNIT));
+        let message = if count == 1 {
+            String::new()
+        } else {
+            table.too_large("objects", 32 * count)
+        };
+        let called = large.upload(&table.adapter.device, &mut open).map(drop);
+        table.check("objects", &message, called);
+    }
+    assert_eq!(large.uploaded_bytes(), 0);
 }
