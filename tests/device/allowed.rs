@@ -3,17 +3,10 @@
 
 use crate::common::daily_adapters;
 use crate::common::steps::{UNIT, broad_phase, encoder, whole};
-use crate::refusals::Components;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Output, Page, Queries, QueryInput, Scene, Scheme, cpu, wgpu};
+use crate::refusals::{Components, descriptor, scene};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Output, Page, QueryInput, Scheme, cpu, wgpu};
 use pollster::block_on;
 use wild::{Expected, check_definition, check_reference};
-
-fn scene(objects: &[Aabb]) -> Scene<'_> {
-    Scene {
-        objects: objects.into(),
-        ..Scene::default()
-    }
-}
 
 fn descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
     let power = |exponent: i32| 2f32.powi(exponent);
@@ -64,14 +57,15 @@ fn options_at_their_limits_give_the_results_of_brute_force() {
 #[test]
 fn denormal_bounds_count_as_zero_with_a_margin() {
     let objects = [Aabb::point([1.0e-38; 3]), Aabb::point([3.3e-38; 3])];
-    let descriptor = BroadPhaseDescriptor {
-        margin: 1.2e-38,
-        ..BroadPhaseDescriptor::default()
-    };
+    let descriptor = descriptor(|all| all.margin = 1.2e-38);
     assert!(cpu::step(&descriptor, &objects, &[]).unwrap().pairs.is_empty());
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &descriptor);
-        assert!(whole(&adapter, &mut gpu, scene(&objects)).pairs.is_empty());
+        assert!(
+            whole(&adapter, &mut gpu, scene(|scene| scene.objects = objects[..].into()))
+                .pairs
+                .is_empty()
+        );
     }
 }
 
@@ -79,8 +73,9 @@ fn denormal_bounds_count_as_zero_with_a_margin() {
 fn pages_past_the_end_are_empty() {
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut two = scene(&[UNIT, UNIT]);
-        two.query.queries = Queries::Boxes([UNIT][..].into());
+        let two = scene(|scene| {
+            (scene.objects, scene.query.queries) = ([UNIT, UNIT][..].into(), [UNIT][..].into());
+        });
         let all = whole(&adapter, &mut gpu, two);
         for end in [2, u32::MAX - 1, u32::MAX] {
             let [pairs, hits, ray_cells, results] = [end; 4];
@@ -116,7 +111,8 @@ fn sets_and_components_use_a_kept_step_of_any_broad_phase_in_each_frame() {
         };
         for (round, objects) in [together, apart, together].into_iter().enumerate() {
             let mut first = encoder(&adapter);
-            let step = both[round % 2].step(&mut first, scene(&objects)).expect("a step");
+            let scene = scene(|scene| scene.objects = objects[..].into());
+            let step = both[round % 2].step(&mut first, scene).expect("a step");
             adapter.queue.submit([first.finish()]);
             for frame in 0..2 {
                 let what = format!("round {round}, frame {frame} on {}", adapter.name);

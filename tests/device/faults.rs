@@ -3,21 +3,17 @@
 use crate::common::pool::opened;
 use crate::common::steps::UNIT;
 use crate::common::{TestAdapter, adapters, daily_adapters};
+use crate::refusals::{Components, buffer, descriptor, scene};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, CreateError, GpuBroadPhase, ObjectNames, ObjectSet, OutputOptions,
-    Page, PairEvents, Queries, QueryInput, ReadBackError, Scene, Source, StepError, adapters as list_adapters, wgpu,
+    Page, PairEvents, QueryInput, ReadBackError, Scene, Source, StepError, adapters as list_adapters, wgpu,
 };
 use pollster::block_on;
 
-use crate::refusals::Components;
+const OBJECTS: &[Aabb] = &[UNIT; 2];
 
-const OBJECTS: [Aabb; 2] = [UNIT; 2];
-
-fn scene() -> Scene<'static> {
-    Scene {
-        objects: Source::Host(&OBJECTS),
-        ..Scene::default()
-    }
+fn two() -> Scene<'static> {
+    scene(|scene| scene.objects = OBJECTS.into())
 }
 
 /// Opens devices of one instance, without optional features.
@@ -41,27 +37,13 @@ fn objects_of_another_device_and_lost_devices_are_typed_errors() {
         let name = &adapter.name;
         let [first, second] = devices(&adapter, &GpuBroadPhase::required_limits());
         // Devices without timestamps ignore the request.
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                timestamps: true,
-                ..OutputOptions::default()
-            },
-            ..BroadPhaseDescriptor::default()
-        };
+        let descriptor = descriptor(|all| all.outputs.timestamps = true);
         let [mut gpu, mut other] =
             [&first, &second].map(|(device, queue)| GpuBroadPhase::new(device, queue, &descriptor).expect(name));
         let (device, queue) = &first;
         let encoder = |device: &wgpu::Device| device.create_command_encoder(&Default::default());
-        let foreign = second.0.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("foreign"),
-            size: 64,
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        });
-        let of_foreign = Scene {
-            objects: Source::device(&foreign, 2),
-            ..Scene::default()
-        };
+        let foreign = buffer(&second.0, 64, wgpu::BufferUsages::STORAGE);
+        let of_foreign = scene(|scene| scene.objects = Source::device(&foreign, 2));
         let refused = gpu.step(&mut encoder(device), of_foreign).err();
         assert!(matches!(refused, Some(StepError::Device(_))), "{name}: {refused:?}");
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NoStep), "{name}");
@@ -70,7 +52,7 @@ fn objects_of_another_device_and_lost_devices_are_typed_errors() {
         for is_foreign in [false, true, false] {
             let mut open = encoder(if is_foreign { &second.0 } else { device });
             let step = if is_foreign { &mut other } else { &mut gpu };
-            let step = step.step(&mut open, scene()).expect(name);
+            let step = step.step(&mut open, two()).expect(name);
             for recorded in components.record(&mut open, &step) {
                 let is_refused = matches!(recorded, Err(StepError::Device(_)));
                 assert!(is_refused == is_foreign, "{name}: {recorded:?}");
@@ -96,7 +78,7 @@ fn lose(name: &str, device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBro
     let mut objects = ObjectSet::new();
     objects.insert(UNIT);
     let mut last = encoder();
-    let step = gpu.step(&mut last, scene()).expect(name);
+    let step = gpu.step(&mut last, two()).expect(name);
     events.record(&mut last, &step, ObjectNames::default()).expect(name);
     queue.submit([last.finish()]);
     device.destroy();
@@ -105,37 +87,19 @@ fn lose(name: &str, device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBro
     assert_eq!(block_on(gpu.read_back()).err(), lost, "{name}");
     assert_eq!(block_on(events.read_back()).err(), lost, "{name}");
     let more = [UNIT; 700];
-    let larger = Scene {
-        objects: Source::Host(&more),
-        ..Scene::default()
-    };
-    assert_eq!(
-        gpu.step(&mut encoder(), larger).err(),
-        Some(StepError::DeviceLost),
-        "{name}"
-    );
     let mut open = encoder();
+    let larger = scene(|scene| scene.objects = more[..].into());
     let uploaded = objects.upload(device, &mut open).expect(name);
-    assert_eq!(
-        gpu.step(&mut open, uploaded).err(),
-        Some(StepError::DeviceLost),
-        "{name}"
-    );
+    let is_lost = |called: Result<_, _>| assert_eq!(called.err(), Some(StepError::DeviceLost), "{name}");
+    is_lost(gpu.step(&mut encoder(), larger));
+    is_lost(gpu.step(&mut open, uploaded));
     assert_eq!(block_on(gpu.read_back()).err(), lost, "{name}");
 
     gpu.mark_lost();
-    let queries = QueryInput {
-        queries: Queries::Boxes(Source::Host(&[])),
-        ..QueryInput::default()
-    };
-    for (what, called) in [
-        ("step", gpu.step(&mut open, scene())),
-        ("page", gpu.page(&mut open, Page::default())),
-        ("query", gpu.query(&mut open, queries)),
-        ("set", set.record(&mut open, &step, queries)),
-    ] {
-        assert_eq!(called.err(), Some(StepError::DeviceLost), "{name}: {what}");
-    }
+    is_lost(gpu.step(&mut open, two()));
+    is_lost(gpu.page(&mut open, Page::default()));
+    is_lost(gpu.query(&mut open, QueryInput::default()));
+    is_lost(set.record(&mut open, &step, QueryInput::default()));
     assert_eq!(block_on(gpu.read_back()).err(), lost, "{name}");
 }
 
@@ -143,10 +107,10 @@ fn lose(name: &str, device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBro
 fn a_broad_phase_reports_a_lost_device_again_and_again() {
     for adapter in daily_adapters() {
         let mut whole = opened(&adapter, &BroadPhaseDescriptor::default());
-        assert_eq!(block_on(whole.step(&OBJECTS, &[])).expect("a result").pairs.len(), 1);
+        assert_eq!(block_on(whole.step(OBJECTS, &[])).expect("a result").pairs.len(), 1);
         whole.device().expect("a device").destroy();
         for _ in 0..2 {
-            let lost = block_on(whole.step(&OBJECTS, &[])).err();
+            let lost = block_on(whole.step(OBJECTS, &[])).err();
             assert_eq!(lost, Some(BroadPhaseError::DeviceLost), "{}", adapter.name);
         }
     }

@@ -6,7 +6,6 @@ mod inputs;
 
 use std::error::Error;
 use std::iter::successors;
-use std::path::Path;
 
 use crate::common::steps::{UNIT, broad_phase, encoder};
 use crate::common::{TestAdapter, daily_adapters};
@@ -22,11 +21,26 @@ const OBJECTS: &[Aabb] = &[UNIT, Aabb::new([0.5; 3], [2.0; 3])];
 const RAYS: &[Ray] = &[Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
 
 fn valid_scene() -> Scene<'static> {
+    scene(|scene| {
+        (scene.objects, scene.statics.objects) = (OBJECTS.into(), OBJECTS.into());
+        (scene.query.rays, scene.query.queries) = (RAYS.into(), OBJECTS.into());
+        scene.statics.generation = 1;
+    })
+}
+
+pub fn scene<'b>(set: impl FnOnce(&mut Scene<'b>)) -> Scene<'b> {
     let mut scene = Scene::default();
-    (scene.objects, scene.statics.objects) = (OBJECTS.into(), OBJECTS.into());
-    (scene.query.rays, scene.query.queries) = (RAYS.into(), OBJECTS.into());
-    scene.statics.generation = 1;
+    set(&mut scene);
     scene
+}
+
+pub fn buffer(device: &wgpu::Device, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("buffer of the caller"),
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
 }
 
 fn options() -> OutputOptions {
@@ -36,9 +50,11 @@ fn options() -> OutputOptions {
     }
 }
 
-fn descriptor(set: impl FnOnce(&mut BroadPhaseDescriptor<'static>)) -> BroadPhaseDescriptor<'static> {
-    let mut descriptor = BroadPhaseDescriptor::default();
-    descriptor.outputs = options();
+pub fn descriptor(set: impl FnOnce(&mut BroadPhaseDescriptor<'static>)) -> BroadPhaseDescriptor<'static> {
+    let mut descriptor = BroadPhaseDescriptor {
+        outputs: options(),
+        ..BroadPhaseDescriptor::default()
+    };
     set(&mut descriptor);
     descriptor
 }
@@ -133,12 +149,7 @@ impl<'a> Table<'a> {
     }
 
     fn buffer(&self, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
-        self.adapter.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("buffer of the caller"),
-            size,
-            usage,
-            mapped_at_creation: false,
-        })
+        buffer(&self.adapter.device, size, usage)
     }
 
     fn refuse(&mut self, message: &str, descriptor: &BroadPhaseDescriptor<'_>) {
@@ -371,9 +382,9 @@ fn every_mistake_is_refused_with_its_error_and_loses_nothing() {
 
 #[test]
 fn errors_without_a_row_are_in_the_named_test() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
     for (variant, file) in NO_ROW.into_iter().filter(|(_, reason)| reason.ends_with(".rs")) {
-        let text = std::fs::read_to_string(root.join(file)).expect(file);
+        let text = std::fs::read_to_string(root.to_owned() + file).expect(file);
         assert!(text.contains(variant), "{file} does not name {variant}");
     }
 }

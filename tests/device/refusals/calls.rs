@@ -1,6 +1,6 @@
 //! Calls in the wrong order, and what components, table shaders and engines refuse.
 
-use super::{Table, descriptor, fixed, options, valid_scene};
+use super::{Table, buffer, descriptor, fixed, options, scene, valid_scene};
 use crate::common::pool::pooled;
 use crate::common::steps::{UNIT, broad_phase, encoder};
 use gpu_broad_phase::wgpu::{self, BufferUsages};
@@ -164,10 +164,7 @@ fn culling(table: &mut Table<'_>) {
 
     let count = table.limit / 4 / 32 + 1;
     let boxes = table.buffer(32 * count, BufferUsages::STORAGE);
-    let scene = Scene {
-        objects: Source::device(&boxes, count as u32),
-        ..Scene::default()
-    };
+    let scene = scene(|scene| scene.objects = Source::device(&boxes, count as u32));
     let mut gpu = broad_phase(table.adapter, &descriptor(|all| all.pairs = false));
     let mut open = encoder(table.adapter);
     let step = gpu.step(&mut open, scene).expect("a step");
@@ -300,17 +297,9 @@ fn engines(table: &mut Table<'_>) {
         whole.queue().expect("a queue").submit(submitted);
         table.check("objects", message, block_on(whole.step_scene(&scene)));
     }
-    let destroyed = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("destroyed"),
-        size: 64,
-        usage: BufferUsages::STORAGE,
-        mapped_at_creation: false,
-    });
+    let destroyed = buffer(&device, 64, BufferUsages::STORAGE);
     destroyed.destroy();
-    let scene = Scene {
-        objects: Source::device(&destroyed, 2),
-        ..Scene::default()
-    };
+    let scene = scene(|scene| scene.objects = Source::device(&destroyed, 2));
     let called = block_on(whole.step_scene(&scene));
     table.check("GPU", "the device refused the recording: …", called);
 

@@ -1,6 +1,6 @@
 //! Invalid scenes: values on the host, and buffers of the caller.
 
-use super::{Table, descriptor, fixed, options, valid_scene};
+use super::{Table, descriptor, fixed, options, scene, valid_scene};
 use crate::common::pool::pooled;
 use crate::common::steps::broad_phase;
 use gpu_broad_phase::reference::pair_rule;
@@ -19,12 +19,6 @@ pub fn rows(table: &mut Table<'_>) {
     }
     counts(table);
     own_outputs(table);
-}
-
-fn scene<'b>(set: impl FnOnce(&mut Scene<'b>)) -> Scene<'b> {
-    let mut scene = Scene::default();
-    set(&mut scene);
-    scene
 }
 
 fn has_query(scene: &Scene<'_>) -> bool {
