@@ -168,6 +168,7 @@ fn in_buffers(table: &mut Table<'_>, what: &str, element: u32, set: SetSource) {
         ((&small, 0, Some(short), 1), too_short),
         ((&small, 1028, None, 0), past_end(1028)),
         ((&small, u64::MAX - 3, None, u32::MAX), past_end(u64::MAX - 3)),
+        ((&small, 1024, None, 0), String::new()),
         ((&small, 1024, None, 1), too_small(1024 + bytes)),
         ((&small, 1028 - bytes, None, 1), too_small(1028)),
         ((&small, 512, Some(512), 2), too_small(1024 + bytes)),
