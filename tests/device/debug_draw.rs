@@ -3,8 +3,8 @@ use std::collections::BTreeSet;
 use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, Output, OutputOptions, Pair,
-    QueryInput, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, OutputOptions, Pair, QueryInput,
+    Ray, RayMode, Rays, Scene, Scheme, Source, Statics, wgpu,
 };
 
 struct Drawn {
@@ -369,38 +369,4 @@ fn a_render_pass_draws_from_the_buffers() {
         assert!((120..=140).contains(&drawn), "{drawn} pixels on {}", adapter.name);
         assert_eq!(drawn + blank, pixels.len());
     }
-}
-
-#[test]
-fn what_cannot_be_drawn_is_an_error() {
-    let Some(adapter) = adapters().into_iter().next() else {
-        return;
-    };
-    let descriptor = BroadPhaseDescriptor {
-        pairs: false,
-        ..Default::default()
-    };
-    let mut on_gpu = broad_phase(&adapter, &descriptor);
-    let mut encoder = encoder(&adapter);
-    let step = record(&mut on_gpu, &mut encoder, Default::default());
-    let mut draw = DebugDraw::new(&descriptor, None);
-    let mut refused = |lines, max_lines| {
-        let recorded = draw.record(&mut encoder, &step, lines, [0; 4], max_lines);
-        recorded.map(|_| ()).unwrap_err()
-    };
-    for (lines, rows) in [
-        (DebugLines::Pairs, Output::Pairs),
-        (DebugLines::RayCells, Output::RayCells),
-    ] {
-        assert_eq!(refused(lines, 100), StepError::NoOutput { output: rows });
-    }
-    let mut other = DebugDraw::new(
-        &BroadPhaseDescriptor {
-            scheme: Scheme::Adaptive { min_scale: 1.0 },
-            ..descriptor
-        },
-        None,
-    );
-    let recorded = other.record(&mut encoder, &step, DebugLines::Boxes, [0; 4], 100);
-    assert_eq!(recorded.err(), Some(StepError::OtherTable));
 }

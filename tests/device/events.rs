@@ -6,8 +6,8 @@ use crate::common::steps::{self, SCHEMES, broad_phase, encoder, read};
 use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, InputError, ObjectNames, ObjectSet,
-    Output, OutputOptions, Page, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, ObjectNames, ObjectSet,
+    OutputOptions, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError, wgpu,
 };
 use pollster::block_on;
 
@@ -362,86 +362,6 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
         };
         assert_eq!(frame(&mut events, &mut set), expected);
         assert_eq!(frame(&mut events, &mut set), Events::default());
-    }
-}
-
-#[test]
-fn what_cannot_be_told_apart_is_refused() {
-    for adapter in adapters() {
-        let mut events = PairEvents::new(None);
-        let no_pairs = BroadPhaseDescriptor {
-            pairs: false,
-            ..Default::default()
-        };
-        let fixed = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    pairs: Some(10_000_000),
-                    ..Default::default()
-                },
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
-        let input = Scene {
-            objects: Source::Host(&boxes),
-            ..Default::default()
-        };
-        let plain = adapter.device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: 16,
-            usage: wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let unbound = ObjectNames {
-            generations: Source::device(&plain, 2),
-            ..Default::default()
-        };
-        let mut refused = |descriptor: &BroadPhaseDescriptor<'_>, names| {
-            let mut broad_phase = broad_phase(&adapter, descriptor);
-            let mut encoder = encoder(&adapter);
-            let output = steps::record(&mut broad_phase, &mut encoder, input);
-            events.record(&mut encoder, &output, names).err()
-        };
-        let rows = Output::Pairs;
-        assert_eq!(
-            refused(&no_pairs, ObjectNames::default()),
-            Some(StepError::NoOutput { output: rows })
-        );
-        let what = "generations";
-        assert_eq!(
-            refused(&BroadPhaseDescriptor::default(), unbound),
-            Some(StepError::Input(InputError::Usage { what }))
-        );
-        let limit = adapter
-            .device
-            .limits()
-            .max_storage_buffer_binding_size
-            .min(adapter.device.limits().max_buffer_size);
-        if limit < 160_000_000 {
-            let what = "pair events";
-            let needed = 160_000_000;
-            let error = InputError::BufferTooLarge {
-                what,
-                needed,
-                limit: limit & !15,
-            };
-            assert_eq!(refused(&fixed, ObjectNames::default()), Some(error.into()));
-        }
-        assert_eq!(refused(&BroadPhaseDescriptor::default(), ObjectNames::default()), None);
-
-        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut encoder = encoder(&adapter);
-        steps::record(&mut broad_phase, &mut encoder, input);
-        let window = Page {
-            pairs: 1,
-            ..Default::default()
-        };
-        let output = broad_phase.page(&mut encoder, window).unwrap();
-        let refused = events.record(&mut encoder, &output, ObjectNames::default());
-        assert_eq!(refused.err(), Some(StepError::Page { first: 1 }));
     }
 }
 

@@ -3,7 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
-mod bad_calls;
+mod allowed;
 mod behaviour;
 mod cancel;
 mod concurrency;
@@ -16,7 +16,6 @@ mod events;
 mod faults;
 mod golden;
 mod memory;
-mod misuse;
 mod nearest;
 mod object_set;
 mod overflow;
@@ -25,6 +24,7 @@ mod pair_tracker;
 mod prepare;
 mod query_set;
 mod record_read_back;
+mod refusals;
 mod renderer;
 mod seed_pairs;
 mod seed_queries;

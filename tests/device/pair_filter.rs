@@ -1,20 +1,16 @@
-mod refusals;
-
 use std::collections::BTreeSet;
 
 use crate::common::pool::{opened, pooled};
 use crate::common::steps::{SCHEMES, broad_phase, encoder, lists, read, sorted, submit, whole};
-use crate::common::{
-    Rng, TestAdapter, adapters, daily_adapters, daily_or_full, is_full, lattice, random_scene, uniform,
-};
+use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full, is_full, lattice, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase,
-    Growth, InputError, NONE, OutputOptions, Page, Pair, PairFilterError, QueryInput, QueryMode, ResultOrder, Scene,
-    SelfQuery, Source, Statics, StepError, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, Growth, NONE, OutputOptions,
+    Page, Pair, PairFilterError, QueryInput, QueryMode, ResultOrder, Scene, SelfQuery, Source, Statics, StepResult,
+    wgpu,
 };
 use pollster::block_on;
 

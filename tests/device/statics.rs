@@ -668,47 +668,6 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
 }
 
 #[test]
-fn faulty_static_sources_are_refused_and_the_last_step_stays() {
-    for adapter in daily_adapters() {
-        let descriptor = everything(Scheme::Hierarchical);
-        let mut on_gpu = broad_phase(&adapter, &descriptor);
-        let case = Case::new(61, [50, 50], 2);
-        let scene = case.scene();
-        let expected = whole(&adapter, &mut on_gpu, scene);
-        let input = scene;
-        let unbound = device_buffer(&adapter, &case.statics, wgpu::BufferUsages::COPY_DST);
-        let bound = device_buffer(&adapter, &case.statics, wgpu::BufferUsages::STORAGE);
-        let mut refused = |statics: Statics<'_>| {
-            let input = Scene { statics, ..input };
-            let mut encoder = encoder(&adapter);
-            on_gpu.step(&mut encoder, input).expect_err("no error")
-        };
-        let what = "static objects";
-        let without_worlds = Statics {
-            worlds: Source::default(),
-            ..input.statics
-        };
-        let missing = InputError::WorldsMissing { worlds: 0, objects: 50 };
-        assert_eq!(refused(without_worlds), StepError::Input(missing));
-        let of = |buffer, count| Statics {
-            objects: Source::device(buffer, count),
-            ..input.statics
-        };
-        assert_eq!(refused(of(&unbound, 50)), StepError::Input(InputError::Usage { what }));
-        let (needed, available) = (32 * 51, 32 * 50);
-        let too_small = StepError::Input(InputError::BufferTooSmall {
-            what,
-            needed,
-            available,
-        });
-        assert_eq!(refused(of(&bound, 51)), too_small);
-        assert_eq!(bits(&read(&mut on_gpu)), bits(&expected));
-        let again = whole(&adapter, &mut on_gpu, scene);
-        assert_eq!(bits(&again), bits(&expected));
-    }
-}
-
-#[test]
 fn filters_that_are_off_and_periods_keep_static_objects_apart() {
     for adapter in daily_adapters() {
         for scheme in SCHEMES {

@@ -11,8 +11,8 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, InputError, OutputOptions, Queries, Query, QueryInput, Ray,
-    RayHit, RayMode, Scene, Scheme, Source, Statics, StepError, SweptRay, TableShader, wgpu,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, OutputOptions, Queries, Query, QueryInput, Ray, RayHit,
+    RayMode, Scene, Scheme, Source, Statics, SweptRay, TableShader, wgpu,
 };
 use texts::*;
 
@@ -717,55 +717,5 @@ fn tables_outlive_queries_and_may_be_empty() {
             adapter.queue.submit([encoder.finish()]);
             assert_eq!(lists(&read(&mut on_gpu)), [vec![0], vec![]]);
         }
-    }
-}
-
-#[test]
-fn prefixes_that_begin_no_name_are_refused() {
-    let descriptor = BroadPhaseDescriptor::default();
-    for prefix in ["", "1x", "a-b", "__", "__bp_", "un", "é_"] {
-        let expected = InputError::Prefix {
-            prefix: prefix.to_owned(),
-        };
-        let refused = TableShader::new(&descriptor, prefix, 0).unwrap_err();
-        assert_eq!(refused, expected);
-        assert!(
-            refused.to_string().starts_with(&format!("invalid prefix {prefix:?}")),
-            "{refused}"
-        );
-        let first = TableShader::new(&descriptor, "bp_", 0).unwrap();
-        assert_eq!(first.second_table(prefix, 1), Err(expected));
-        assert!(first.second_table("bp_", 1).is_err());
-    }
-}
-
-#[test]
-fn a_table_of_another_kind_is_refused() {
-    let Some(adapter) = adapters().into_iter().next() else {
-        return;
-    };
-    let descriptor = BroadPhaseDescriptor::default();
-    let mut on_gpu = broad_phase(&adapter, &descriptor);
-    let mut encoder = encoder(&adapter);
-    let step = record(&mut on_gpu, &mut encoder, Scene::default());
-    let others = [
-        BroadPhaseDescriptor {
-            scheme: Scheme::Uniform { cell_size: 1.0 },
-            ..descriptor
-        },
-        BroadPhaseDescriptor {
-            filters: false,
-            ..descriptor
-        },
-    ];
-    for other in others {
-        let shader = TableShader::new(&other, "bp_", 0).unwrap();
-        let layout = shader.layout(&adapter.device, wgpu::ShaderStages::COMPUTE);
-        let refused = shader.bind(&layout, &step.table).unwrap_err();
-        assert_eq!(refused, StepError::OtherTable);
-        assert_eq!(
-            refused.to_string(),
-            "created for another scheme or choice of filters: create it from this broad phase's descriptor"
-        );
     }
 }
