@@ -1,5 +1,7 @@
 //! Tests without a device.
 
+mod box_tests;
+mod cancel;
 mod crowds;
 mod definition;
 mod exact_rays;
@@ -8,6 +10,6 @@ mod language;
 mod math_types;
 mod messages;
 mod pair_rule;
-mod reference;
 mod serde;
 mod structure;
+mod wild;
