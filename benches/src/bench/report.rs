@@ -14,7 +14,7 @@ use super::scenes::Scene;
 use super::table::{self, Block, Table, short};
 use super::{Bench, COUNTS, GRID, Options, gpu};
 use crate::generate::Distribution;
-use crate::verify::{LARGEST, SCHEMES, Tally, Verified, compare_random};
+use crate::verify::{COLUMNS, SCHEMES, Tally, Verified, compare_random, panic_text};
 use crate::{Gpu, Reporter, grouped};
 
 const SCENES: [Distribution; 2] = [Distribution::Uniform, Distribution::PowerLaw];
@@ -122,8 +122,8 @@ impl Report<'_> {
                 );
                 break;
             }
-            let seed = self.options.seed.wrapping_add(number);
-            match caught(|| compare_random(slice::from_mut(&mut verified), seed, LARGEST)) {
+            let number = self.options.seed.wrapping_add(number);
+            match caught(|| compare_random(slice::from_mut(&mut verified), number)) {
                 Ok(differences) => self.faults.extend(differences),
                 Err(error) => {
                     self.faults.push(format!("cannot check answers: {error:#}"));
@@ -270,7 +270,7 @@ impl Report<'_> {
             )?,
             None => writeln!(out, "- Buffer copy: not measured")?,
         }
-        let compared: u64 = self.tallies.iter().map(|tally| tally.scenes).sum();
+        let compared: u64 = self.tallies.iter().map(|tally| tally[0]).sum();
         let verdict = if self.faults.is_empty() { "passed" } else { "failed" };
         writeln!(
             out,
@@ -314,19 +314,10 @@ impl Report<'_> {
     }
 
     fn checks(&self) -> Table {
-        let header = ["scheme", "scenes", "boxes", "rays", "pairs", "hits", "differences"];
-        let mut table = Table::new(&header);
+        let mut table = Table::new(&[&["scheme"], &COLUMNS[..]].concat());
         for (tally, scheme) in self.tallies.iter().zip(SCHEMES) {
-            let counts = [
-                tally.scenes,
-                tally.objects,
-                tally.rays,
-                tally.pairs,
-                tally.hits,
-                tally.differences,
-            ];
-            let [scenes, boxes, rays, pairs, hits, differences] = counts.map(grouped);
-            table.push([scheme.to_owned(), scenes, boxes, rays, pairs, hits, differences]);
+            let counts = tally.map(grouped);
+            table.rows.push([scheme.to_owned()].into_iter().chain(counts).collect());
         }
         table
     }
@@ -377,11 +368,7 @@ fn own_row<'b>(block: &'b Block, stage: &str) -> Option<&'b Row> {
 /// wgpu panics if a driver is out of memory; other scenes should still be measured.
 fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     let ended = catch_unwind(AssertUnwindSafe(work));
-    ended.unwrap_or_else(|panic| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-        bail!("panicked: {}", text.unwrap_or("no message"))
-    })
+    ended.unwrap_or_else(|panic| bail!("panicked: {}", panic_text(&*panic)))
 }
 
 /// Part of `left` for the next scene: its share of the later boxes, but at least an equal part per scene.

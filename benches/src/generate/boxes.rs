@@ -132,7 +132,7 @@ pub fn lattice(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
 }
 
 /// Some zeros become −0.
-pub fn nudge(value: f32, random: &mut Random) -> f32 {
+fn nudge(value: f32, random: &mut Random) -> f32 {
     match random.below(6) {
         0 => value.next_down(),
         1 => value.next_up(),

@@ -6,7 +6,6 @@ mod random;
 use anyhow::{Result, ensure};
 use gpu_broad_phase::Aabb;
 
-pub use boxes::nudge;
 pub use random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

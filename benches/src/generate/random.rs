@@ -24,10 +24,6 @@ impl Random {
         ((u64::from(self.0.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
-    pub fn once_in(&mut self, odds: u32) -> bool {
-        self.below(odds) == 0
-    }
-
     /// Approximates a normal distribution of deviation 1 without transcendental functions.
     pub fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.unit()).sum::<f64>() - 6.0

@@ -1,36 +1,21 @@
-pub mod answer;
-mod compared;
-mod features;
-pub mod found;
-mod scenes;
-mod strided;
-mod views;
+//! Compares adapters with brute force and the CPU engine. Random scenes are those of the tests, by number.
 
-pub use scenes::LARGEST;
+mod truth;
+
+pub use truth::{Truth, panic_text, query_count};
 
 use std::io::{self, Write};
-use std::mem::Discriminant;
 
 use anyhow::{Context, Result};
-use gpu_broad_phase::wgpu::{Adapter, AdapterInfo, Backends};
+use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
-    Backend, BroadPhase, BroadPhaseDescriptor, OutputOptions, QueryInput, RayMode, Scene, Scheme, Source, adapters, cpu,
+    Backend, BroadPhase, BroadPhaseDescriptor, NONE, QueryInput, Scene, Scheme, StepResult, adapters,
 };
 use pollster::block_on;
+use wild::check_read_back_of_query;
 
 use crate::title;
-use answer::{Answer, brute_force};
-use compared::{Compared, Engines};
-use features::PARTS;
-
-/// Most objects for brute force, which is quadratic. Larger scenes are compared with the CPU engine alone.
-pub const BRUTE_FORCE_OBJECTS: usize = 20_000;
-
-pub struct Case<'a> {
-    pub scene: Scene<'a>,
-    pub descriptor: BroadPhaseDescriptor<'static>,
-    pub schemes: [Scheme; SCHEMES.len()],
-}
+use truth::{failure, object_count};
 
 pub const SCHEMES: [&str; 3] = ["hierarchical", "uniform", "adaptive"];
 
@@ -38,108 +23,120 @@ pub struct Verified {
     title: String,
     backends: Backends,
     index: String,
-    devices: Vec<(Kind, BroadPhase)>,
-    engines: Option<Engines>,
+    broad_phase: Option<BroadPhase>,
     /// One per scheme, in the order of [`SCHEMES`].
     pub tallies: [Tally; SCHEMES.len()],
-    parts: [Compared; PARTS.len()],
 }
 
-/// Properties that select pipelines: the scheme, and several worlds.
-type Kind = (Discriminant<Scheme>, bool);
+pub const COLUMNS: [&str; 8] = [
+    "steps",
+    "boxes",
+    "rays",
+    "queries",
+    "pairs",
+    "hits",
+    "results",
+    "differences",
+];
 
-#[derive(Default)]
-pub struct Tally {
-    pub scenes: u64,
-    pub objects: u64,
-    pub rays: u64,
-    pub pairs: u64,
-    pub hits: u64,
-    pub differences: u64,
+/// Sums in the order of [`COLUMNS`].
+pub type Tally = [u64; COLUMNS.len()];
+
+/// A step, and optionally queries of its table.
+struct Case<'a> {
+    descriptor: &'a BroadPhaseDescriptor<'static>,
+    scene: &'a Scene<'a>,
+    later: Option<QueryInput<'a>>,
 }
+
+type Answers = (StepResult, Option<StepResult>);
 
 pub fn verified(backends: Backends) -> Vec<Verified> {
-    let each = backends.iter().flat_map(|backend| {
-        let found = block_on(adapters(backend));
-        let verified = |(index, adapter): (usize, &Adapter)| Verified::new(&adapter.get_info(), backend, index);
-        found.iter().enumerate().map(verified).collect::<Vec<_>>()
-    });
-    each.collect()
-}
-
-pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Result<Vec<String>> {
-    let random = scenes::random(seed, largest);
-    let case = Case {
-        scene: Scene {
-            objects: Source::Host(&random.boxes),
-            worlds: Source::Host(&random.worlds),
-            query: QueryInput {
-                rays: random.rays.as_slice().into(),
-                ..QueryInput::default()
-            },
-            ..Scene::default()
-        },
-        descriptor: random.descriptor,
-        schemes: [
-            Scheme::Hierarchical,
-            Scheme::Uniform {
-                cell_size: random.cell_size,
-            },
-            Scheme::Adaptive {
-                min_scale: random.min_scale,
-            },
-        ],
+    let of_backend = |backend| {
+        let found = block_on(adapters(backend)).into_iter().enumerate();
+        found.map(move |(index, adapter)| Verified::new(&adapter.get_info(), backend, index))
     };
-    let with_seed = || format!("seed {seed}");
-    let mut differences = compare(adapters, &case).with_context(with_seed)?;
-    // Features can be compared only with brute force.
-    if random.boxes.len() <= BRUTE_FORCE_OBJECTS {
-        let features = features::random(seed, &random);
-        differences.extend(compared::compare(adapters, &features, case.schemes).with_context(with_seed)?);
-    }
-    let with_seed = |difference| format!("seed {seed}: {difference}");
-    Ok(differences.into_iter().map(with_seed).collect())
+    backends.iter().flat_map(of_backend).collect()
 }
 
-pub fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
-    let scene = &case.scene;
-    let brute_force = (scene.objects.len() <= BRUTE_FORCE_OBJECTS).then(|| brute_force(&case.descriptor, scene));
-    let mut differences = Vec::new();
-    for (number, scheme) in case.schemes.into_iter().enumerate() {
-        let base = BroadPhaseDescriptor {
-            scheme,
-            ..case.descriptor
-        };
-        let of_reference = answer(base, |descriptor| Ok(cpu::step_scene(descriptor, scene)?))?;
-        if let Some(expected) = &brute_force
-            && let Some(difference) = of_reference.difference(expected)
-        {
-            differences.push(format!(
-                "CPU engine, {}: {difference}, against brute force",
-                name(&base)
-            ));
-            for adapter in &mut *adapters {
-                adapter.tallies[number].differences += 1;
-            }
+/// Returns differences of each adapter and the CPU engine in the random scene `number`.
+pub fn compare_random(adapters: &mut [Verified], number: u64) -> Result<Vec<String>> {
+    compare_random_by(adapters, number, Verified::answer)
+}
+
+fn compare_random_by(
+    adapters: &mut [Verified],
+    number: u64,
+    answer: impl FnMut(&mut Verified, &Case<'_>) -> Result<Answers>,
+) -> Result<Vec<String>> {
+    let descriptor = wild::descriptor(number);
+    let wild = wild::scene(number, &descriptor);
+    let case = Case {
+        descriptor: &descriptor,
+        scene: &wild.scene(number),
+        later: wild.later.as_ref().map(|(asks, query_mode)| QueryInput {
+            queries: asks.queries(),
+            query_mode: *query_mode,
+            ..QueryInput::default()
+        }),
+    };
+    let differences = compare_by(adapters, &case, answer).with_context(|| format!("scene {number}"))?;
+    let named = |difference| {
+        let again = format!("broadphase verify --random 1 --seed {number}");
+        format!("scene {number} ({}): {difference}; run again: {again}", wild.kind)
+    };
+    Ok(differences.into_iter().map(named).collect())
+}
+
+/// Returns differences of each adapter and the CPU engine in a scene on the host.
+pub fn compare(
+    adapters: &mut [Verified],
+    descriptor: &BroadPhaseDescriptor<'static>,
+    scene: &Scene<'_>,
+) -> Result<Vec<String>> {
+    let case = Case {
+        descriptor,
+        scene,
+        later: None,
+    };
+    compare_by(adapters, &case, Verified::answer)
+}
+
+fn compare_by(
+    adapters: &mut [Verified],
+    case: &Case<'_>,
+    mut answer: impl FnMut(&mut Verified, &Case<'_>) -> Result<Answers>,
+) -> Result<Vec<String>> {
+    let Case {
+        descriptor,
+        scene,
+        later,
+    } = case;
+    let name = name(descriptor);
+    let scheme = match descriptor.scheme {
+        Scheme::Uniform { .. } => 1,
+        Scheme::Adaptive { .. } => 2,
+        _ => 0,
+    };
+    let truth = Truth::of(descriptor, scene)?;
+    let of_cpu = truth.of_cpu().unwrap_or_default();
+    let mut differences: Vec<_> = of_cpu
+        .iter()
+        .map(|what| format!("CPU engine, {name}: {what}"))
+        .collect();
+    for adapter in adapters {
+        let who = format!("{}, {name}", adapter.title);
+        let (result, later_result) = answer(adapter, case).with_context(|| who.clone())?;
+        let mut of_gpu = truth.of_adapter(&result);
+        if let (Some(input), Some(result)) = (later, &later_result) {
+            let queries = (input.queries, input.query_mode);
+            let check = || check_read_back_of_query(descriptor, scene, queries, result, "later queries");
+            of_gpu.extend(failure(check));
         }
-        let expected = brute_force.as_ref().unwrap_or(&of_reference);
-        for adapter in &mut *adapters {
-            let of_gpu = answer(base, |descriptor| {
-                let device = adapter.device(descriptor)?;
-                Ok(block_on(device.step_scene(scene))?)
-            })
-            .with_context(|| format!("{}, {}", adapter.title, name(&base)))?;
-            let tally = &mut adapter.tallies[number];
-            tally.scenes += 1;
-            tally.objects += scene.objects.len() as u64;
-            tally.rays += scene.query.rays.len() as u64;
-            tally.pairs += expected.pairs.len() as u64;
-            tally.hits += expected.hits();
-            if let Some(difference) = of_gpu.difference(expected) {
-                differences.push(format!("{}, {}: {difference}", adapter.title, name(&base)));
-                tally.differences += 1;
-            }
-        }
+        let more = tally(scene, &result, of_cpu.len() + of_gpu.len());
+        let sums = &mut adapter.tallies[scheme];
+        sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
+        differences.extend(of_gpu.iter().map(|what| format!("{who}: {what}")));
     }
     Ok(differences)
 }
@@ -153,23 +150,6 @@ fn name(descriptor: &BroadPhaseDescriptor<'_>) -> String {
         ..
     } = descriptor;
     format!("{scheme:?}, {}D, margin {margin}, worlds {worlds}", dimensions.count())
-}
-
-/// Combines two steps: pairs with the closest hits, then all hits.
-fn answer(
-    descriptor: BroadPhaseDescriptor<'static>,
-    mut step: impl FnMut(&BroadPhaseDescriptor<'static>) -> Result<gpu_broad_phase::StepResult>,
-) -> Result<Answer> {
-    let closest = step(&descriptor)?;
-    let all = step(&BroadPhaseDescriptor {
-        pairs: false,
-        outputs: OutputOptions {
-            ray_mode: RayMode::All,
-            ..descriptor.outputs
-        },
-        ..descriptor
-    })?;
-    Ok(Answer::new(closest, &all))
 }
 
 impl Verified {
@@ -190,10 +170,8 @@ impl Verified {
             title: title(info),
             backends,
             index: index.to_string(),
-            devices: Vec::new(),
-            engines: None,
+            broad_phase: None,
             tallies: Default::default(),
-            parts: Default::default(),
         }
     }
 
@@ -201,51 +179,143 @@ impl Verified {
         &self.title
     }
 
+    /// Fails if the adapter is unusable.
     pub fn check(&mut self) -> Result<()> {
-        self.device(&BroadPhaseDescriptor::default()).map(|_| ())
+        self.broad_phase(&BroadPhaseDescriptor::default()).map(|_| ())
     }
 
-    /// Devices are cached, because making one takes longer than a small scene.
-    fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut BroadPhase> {
-        let kind = (std::mem::discriminant(&descriptor.scheme), descriptor.worlds > 1);
-        let index = match self.devices.iter().position(|(of, _)| *of == kind) {
-            Some(index) => {
-                self.devices[index].1.set_descriptor(descriptor)?;
-                index
-            }
-            None => {
-                let backend = Backend::Adapter {
-                    backends: self.backends,
-                    name: &self.index,
-                };
-                let device = block_on(BroadPhase::with_backend(descriptor, backend))?;
-                self.devices.push((kind, device));
-                self.devices.len() - 1
-            }
+    /// A single one for all descriptors, since it keeps its pipelines.
+    fn broad_phase(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut BroadPhase> {
+        let backend = Backend::Adapter {
+            backends: self.backends,
+            name: &self.index,
         };
-        Ok(&mut self.devices[index].1)
+        let broad_phase = match self.broad_phase.take() {
+            Some(mut broad_phase) => {
+                broad_phase.set_descriptor(descriptor)?;
+                broad_phase
+            }
+            None => block_on(BroadPhase::with_backend(descriptor, backend))?,
+        };
+        Ok(self.broad_phase.insert(broad_phase))
+    }
+
+    fn answer(&mut self, case: &Case<'_>) -> Result<Answers> {
+        let broad_phase = self.broad_phase(case.descriptor)?;
+        let result = block_on(broad_phase.step_scene(case.scene))?;
+        let later = case.later.map(|input| block_on(broad_phase.query(&input)));
+        Ok((result, later.transpose()?))
     }
 }
 
+fn tally(scene: &Scene<'_>, result: &StepResult, differences: usize) -> Tally {
+    let closest = result.ray_hits.iter().filter(|hit| hit.object != NONE).count();
+    let any = result.ray_any.iter().filter(|&&any| any != 0).count();
+    [
+        1,
+        object_count(scene),
+        scene.query.rays.len(),
+        query_count(scene),
+        result.pairs.len(),
+        closest + any,
+        result.query_objects.len() + result.query_nearest.len(),
+        differences,
+    ]
+    .map(|count| count as u64)
+}
+
 pub fn table(out: &mut impl Write, adapters: &[Verified]) -> io::Result<()> {
-    let width = adapters
-        .iter()
-        .map(|adapter| adapter.title.len())
-        .max()
-        .unwrap_or_default();
-    writeln!(
-        out,
-        "{:<width$}  {:<12}  {:>7}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}",
-        "adapter", "scheme", "scenes", "objects", "rays", "pairs", "hits", "differences"
-    )?;
+    let widths = adapters.iter().map(|adapter| adapter.title.len());
+    let width = widths.max().unwrap_or_default();
+    let cells = |cells: [String; COLUMNS.len()]| cells.map(|cell| format!("  {cell:>11}")).concat();
+    let header = cells(COLUMNS.map(str::to_owned));
+    writeln!(out, "{:<width$}  {:<12}{header}", "adapter", "scheme")?;
     for adapter in adapters {
         for (tally, scheme) in adapter.tallies.iter().zip(SCHEMES) {
-            writeln!(
-                out,
-                "{:<width$}  {scheme:<12}  {:>7}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}",
-                adapter.title, tally.scenes, tally.objects, tally.rays, tally.pairs, tally.hits, tally.differences
-            )?;
+            let counts = cells(tally.map(|count| count.to_string()));
+            writeln!(out, "{:<width$}  {scheme:<12}{counts}", adapter.title)?;
         }
     }
-    compared::table(out, adapters, width)
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpu_broad_phase::Growth;
+
+    /// Changes answers that have the part in question.
+    type Fault = fn(&mut Answers);
+
+    fn spoil<T>(rows: &mut [T], change: fn(&mut T)) {
+        rows.iter_mut().take(1).for_each(change);
+    }
+
+    const FAULTS: [(&str, Fault); 8] = [
+        ("pairs", |(result, _)| result.pairs.clear()),
+        ("hits", |(result, _)| spoil(&mut result.ray_hits, |hit| hit.object ^= 1)),
+        ("any hit", |(result, _)| spoil(&mut result.ray_any, |any| *any ^= 1)),
+        ("query", |(result, _)| {
+            spoil(&mut result.query_objects, |object| *object = NONE);
+        }),
+        ("nearest", |(result, _)| {
+            spoil(&mut result.query_nearest, |row| row.object = NONE);
+        }),
+        ("pairs of worlds", |(result, _)| {
+            spoil(&mut result.world_pairs, |pairs| *pairs += 1)
+        }),
+        ("counters", |(result, _)| result.counters.invalid += 1),
+        ("later queries", |(_, later)| {
+            let rows = later.as_mut().map(|later| &mut later.query_objects[..]);
+            spoil(rows.unwrap_or_default(), |object| *object = NONE);
+        }),
+    ];
+
+    #[test]
+    fn a_planted_fault_is_reported_with_its_scene_and_how_to_run_it_again() {
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut adapters = [Verified {
+            title: "adapter".to_owned(),
+            backends: Backends::empty(),
+            index: String::new(),
+            broad_phase: Some(block_on(BroadPhase::with_backend(&descriptor, Backend::Cpu)).unwrap()),
+            tallies: Default::default(),
+        }];
+        let mut compared = |number: u64, fault: Fault| {
+            let mut is_changed = false;
+            let answer = |adapter: &mut Verified, case: &Case<'_>| {
+                let right = adapter.answer(case)?;
+                let mut wrong = right.clone();
+                fault(&mut wrong);
+                is_changed = wrong.0 != right.0;
+                Ok(wrong)
+            };
+            let differences = compare_random_by(&mut adapters, number, answer).unwrap();
+            (is_changed, differences)
+        };
+        // With fixed capacities, results may be any part of the whole.
+        let grows = |&number: &u64| wild::descriptor(number).outputs.growth == Growth::Grow;
+        for number in (0..60).filter(grows) {
+            assert_eq!(compared(number, |_| {}), (false, Vec::new()));
+        }
+        for (what, fault) in FAULTS {
+            let mut found = 0;
+            for number in (0..60).filter(grows) {
+                let (is_changed, differences) = compared(number, fault);
+                assert!(!is_changed || !differences.is_empty(), "{what} of scene {number}");
+                found += usize::from(differences.iter().any(|difference| difference.contains(what)));
+                for difference in differences {
+                    let name = format!("scene {number} (");
+                    let again = format!("run again: broadphase verify --random 1 --seed {number}");
+                    assert!(
+                        difference.starts_with(&name) && difference.ends_with(&again),
+                        "{difference}"
+                    );
+                }
+            }
+            assert!(found > 2, "{what}: {found}");
+        }
+        let counts = adapters[0].tallies.each_ref().map(|tally| [tally[0], tally[7]]);
+        assert!(counts.iter().all(|count| count[0] > 100 && count[1] > 10), "{counts:?}");
+    }
 }

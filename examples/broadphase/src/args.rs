@@ -6,7 +6,6 @@ use anyhow::{Result, bail};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use gpu_broad_phase::ResultOrder;
-use measure::verify::LARGEST;
 
 use crate::mesh::{Between, Kind};
 
@@ -230,16 +229,13 @@ pub struct VerifyArgs {
     pub rays: Option<PathBuf>,
     #[command(flatten)]
     pub columns: RayColumnArgs,
-    /// Number of random scenes to generate and verify, instead of reading one.
+    /// Number of random scenes to verify, instead of reading one. They are those of the library's tests.
     #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"],
         value_parser = clap::value_parser!(u64).range(1..))]
     pub random: Option<u64>,
-    /// Seed of the first random scene. It grows by one per scene.
+    /// Number of the first random scene. Others follow it.
     #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
     pub seed: u64,
-    /// Largest number of objects, and of rays, in a random scene.
-    #[arg(long, value_name = "N", default_value_t = LARGEST, value_parser = clap::value_parser!(u32).range(1..), requires = "random")]
-    pub largest: u32,
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Cell size of the uniform scheme for a scene from a file. Default: the median of the boxes' longest sides.

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use gpu_broad_phase::{BroadPhaseDescriptor, Pair, Scene, Source};
-use measure::verify::answer::sort_pairs;
+use rayon::prelude::*;
 
 use crate::Status;
 use crate::args::{PairsArgs, between_name};
@@ -95,7 +95,8 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     }
     for (target, mut part) in targets.iter_mut().zip(parts) {
         let spinner = reporter.spinner("sorting");
-        sort_pairs(&mut part);
+        // A 64-bit key sorts several times faster than two fields.
+        part.par_sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
         spinner.finish_and_clear();
         // Truncates after sorting, so that every scheme and device writes the same rows.
         let needed = part.len() as u64 + cut;

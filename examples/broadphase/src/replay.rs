@@ -2,14 +2,9 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use anyhow::{Error, Result, bail};
-use gpu_broad_phase::cpu;
-use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{
-    BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, OutputOptions, Queries, Scene, SelfQuery, StepResult,
-};
+use gpu_broad_phase::{BroadPhaseDescriptor, BroadPhaseError, Counters, Growth, OutputOptions, StepResult};
 use measure::title;
-use measure::verify::answer::{self, Answer, first_difference};
-use measure::verify::{BRUTE_FORCE_OBJECTS, found};
+use measure::verify::{Truth, query_count};
 
 use crate::Status;
 use crate::args::{Backend, ReplayArgs};
@@ -72,9 +67,12 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
                 .map_err(of_file)?
         };
         let spinner = reporter.spinner("verifying");
-        let on_cpu = cpu::step_scene(&whole, &scene)?;
-        rows.push(Row::new("CPU engine".to_owned(), &on_cpu));
-        let differences = differences(&whole, &scene, compared, on_cpu, reporter);
+        let truth = Truth::of(&whole, &scene)?;
+        rows.push(Row::new("CPU engine".to_owned(), &truth.on_cpu));
+        if let Some(reason) = truth.limit {
+            reporter.say(format!("no brute force {reason}: compared only with the CPU engine"));
+        }
+        let differences = [Some(truth.of_adapter(&compared)), truth.of_cpu()];
         spinner.finish_and_clear();
         for (row, differences) in rows.iter_mut().zip(differences) {
             for difference in differences.iter().flatten() {
@@ -99,92 +97,6 @@ fn about(path: &Path, error: Error) -> Error {
 fn answerer(engine: &Engine) -> String {
     let info = engine.broad_phase.adapter_info();
     info.map_or("CPU engine".to_owned(), title)
-}
-
-/// A self-query counts once per object.
-fn query_count(scene: &Scene<'_>) -> usize {
-    match scene.query.queries {
-        Queries::Boxes(boxes) => boxes.len(),
-        Queries::General(queries) => queries.len(),
-        Queries::Objects(_) => object_count(scene),
-        _ => 0,
-    }
-}
-
-fn object_count(scene: &Scene<'_>) -> usize {
-    scene.objects.len() + scene.statics.objects.len()
-}
-
-/// Differences of adapter and CPU engine from brute force, if that supports the step and is fast enough. Otherwise
-/// compares the adapter with the CPU engine, which then stays unverified.
-fn differences(
-    descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &Scene<'_>,
-    on_gpu: StepResult,
-    on_cpu: StepResult,
-    reporter: Reporter,
-) -> [Option<Vec<String>>; 2] {
-    let asking_pairs = if descriptor.pairs { object_count(scene) } else { 0 };
-    let asking = asking_pairs.max(scene.query.rays.len()).max(query_count(scene));
-    let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
-    // With periods, which wrap positions, brute force supports only neighbours.
-    let is_periodic = descriptor.periods != [0.0; 3];
-    let of_neighbors = matches!(scene.query.queries, Queries::Objects(SelfQuery::Within { .. }));
-    let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
-    if !(by_definition && queries_by_definition) {
-        let reason = if is_small {
-            "with periods"
-        } else {
-            "above the size limit"
-        };
-        reporter.say(format!("no brute force {reason}: compared only with the CPU engine"));
-    }
-
-    let mut faults = [
-        counted(&on_gpu.counters, &on_cpu.counters)
-            .into_iter()
-            .chain(first_difference(
-                "pairs of worlds",
-                &on_gpu.world_pairs,
-                &on_cpu.world_pairs,
-            ))
-            .collect(),
-        Vec::new(),
-    ];
-    if queries_by_definition {
-        let expected = brute_force::scene_queries(descriptor, scene).expect("file scenes are on the host");
-        for (faults, result) in faults.iter_mut().zip([&on_gpu, &on_cpu]) {
-            faults.extend(found::difference(descriptor, scene, result, &expected));
-        }
-    } else {
-        faults[0].extend(found::difference_from(&on_cpu, &on_gpu));
-    }
-    let [of_gpu, of_cpu] = [on_gpu, on_cpu].map(|result| Answer::of_step(descriptor, result));
-    if by_definition {
-        let expected = answer::brute_force(descriptor, scene).self_query_of(descriptor);
-        for (faults, answer) in faults.iter_mut().zip([of_gpu, of_cpu]) {
-            faults.extend(answer.difference(&expected));
-        }
-    } else {
-        faults[0].extend(of_gpu.difference(&of_cpu));
-    }
-    let [of_gpu, of_cpu] = faults;
-    [Some(of_gpu), (by_definition || queries_by_definition).then_some(of_cpu)]
-}
-
-fn counted(found: &Counters, expected: &Counters) -> Vec<String> {
-    let counts = |counters: &Counters| {
-        [
-            ("invalid objects", counters.invalid),
-            ("excluded objects", counters.excluded),
-            ("invalid rays", counters.rays_invalid),
-            ("invalid queries", counters.queries_invalid),
-        ]
-    };
-    let both = counts(found).into_iter().zip(counts(expected));
-    both.filter(|(found, expected)| found != expected)
-        .map(|((what, found), (_, expected))| format!("{found} {what}, {expected} expected"))
-        .collect()
 }
 
 struct Row {

@@ -1,6 +1,6 @@
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, QueryInput, Rays, Scene, Scheme, Source};
-use measure::verify::{Case, Verified, compare, compare_random, table, verified};
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, QueryInput, RayMode, Rays, Scene, Scheme, Source};
+use measure::verify::{Verified, compare, compare_random, table, verified};
 
 use crate::Status;
 use crate::args::{Backend, VerifyArgs};
@@ -26,33 +26,46 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
         let scene = wide.at(origin, reporter)?;
         let rays = wide_rays.map(|rays| rays.at(origin));
         let dimensions = dimensions(&scene);
-        let case = Case {
-            scene: Scene {
-                objects: Source::Host(&scene.boxes),
-                query: QueryInput {
-                    rays: rays.as_ref().map_or(Rays::Plain(Source::Host(&[])), RayList::as_rays),
-                    ..QueryInput::default()
-                },
-                ..Scene::default()
+        let scene_on_host = Scene {
+            objects: Source::Host(&scene.boxes),
+            query: QueryInput {
+                rays: rays.as_ref().map_or(Rays::Plain(Source::Host(&[])), RayList::as_rays),
+                ..QueryInput::default()
             },
-            descriptor: BroadPhaseDescriptor {
-                dimensions,
-                ..Default::default()
-            },
-            schemes: [
-                Scheme::Hierarchical,
-                args.cell_size.map_or_else(
-                    || Scheme::uniform_for(&scene.boxes, dimensions),
-                    |cell_size| Scheme::Uniform { cell_size },
-                ),
-                args.min_scale.map_or_else(
-                    || Scheme::adaptive_for(&scene.boxes, dimensions),
-                    |min_scale| Scheme::Adaptive { min_scale },
-                ),
-            ],
+            ..Scene::default()
+        };
+        let schemes = [
+            Scheme::Hierarchical,
+            args.cell_size.map_or_else(
+                || Scheme::uniform_for(&scene.boxes, dimensions),
+                |cell_size| Scheme::Uniform { cell_size },
+            ),
+            args.min_scale.map_or_else(
+                || Scheme::adaptive_for(&scene.boxes, dimensions),
+                |min_scale| Scheme::Adaptive { min_scale },
+            ),
+        ];
+        let ray_modes: &[_] = match &rays {
+            Some(_) => &[RayMode::Closest, RayMode::All],
+            None => &[RayMode::Closest],
         };
         let spinner = reporter.spinner("verifying");
-        let differences = compare(&mut adapters, &case)?;
+        let mut differences = Vec::new();
+        for scheme in schemes {
+            for &ray_mode in ray_modes {
+                let descriptor = BroadPhaseDescriptor {
+                    dimensions,
+                    scheme,
+                    pairs: ray_mode == RayMode::Closest,
+                    outputs: OutputOptions {
+                        ray_mode,
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                };
+                differences.extend(compare(&mut adapters, &descriptor, &scene_on_host)?);
+            }
+        }
         spinner.finish_and_clear();
         for difference in differences {
             reporter.warn(difference);
@@ -61,9 +74,8 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
     }
     if let Some(count) = args.random {
         let bar = reporter.bar(count, "verifying");
-        for number in 0..count {
-            let seed = args.seed.wrapping_add(number);
-            for difference in compare_random(&mut adapters, seed, args.largest)? {
+        for place in 0..count {
+            for difference in compare_random(&mut adapters, args.seed.wrapping_add(place))? {
                 bar.suspend(|| reporter.warn(difference));
                 status = Status::NotWhole;
             }
