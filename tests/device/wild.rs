@@ -6,11 +6,9 @@
 mod inputs;
 mod shrink;
 
-use std::cell::Cell;
 use std::collections::HashMap;
 use std::mem::Discriminant;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::pool::opened;
@@ -24,9 +22,8 @@ use gpu_broad_phase::{
 use inputs::Inputs;
 use pollster::block_on;
 use shrink::shrunk;
-use wild::{Expected, Wild, check_definition, check_read_back_of_query, check_reference, check_work};
+use wild::{Expected, Wild, caught, check_definition, check_read_back_of_query, check_reference, check_work};
 
-const VARIABLE: &str = "GPU_BROAD_PHASE_WILD";
 /// Most pages that are joined.
 const PAGES: usize = 12;
 
@@ -40,21 +37,6 @@ const ADMITS_PAIR: &str = "fn admits_pair(a: u32, b: u32) -> bool { return (7u *
 fn generation() -> u64 {
     static GENERATION: AtomicU64 = AtomicU64::new(0);
     GENERATION.fetch_add(1, Ordering::Relaxed)
-}
-
-fn range() -> Range<u64> {
-    let Ok(asked) = std::env::var(VARIABLE) else {
-        return 0..daily_or_full(200, 600);
-    };
-    let number = |text: &str| {
-        text.trim()
-            .parse::<u64>()
-            .expect("GPU_BROAD_PHASE_WILD: a number or a range")
-    };
-    match asked.split_once("..") {
-        Some((first, end)) => number(first)..number(end),
-        None => 0..number(&asked),
-    }
 }
 
 /// The way from a scene to its results.
@@ -137,8 +119,8 @@ impl Case {
         let axes = dimensions.count();
         format!(
             "scene {number} ({kind}, {way:?}, {scheme:?}, {axes}D, margin {margin}, periods {periods:?}, worlds {worlds}; \
-             again: {VARIABLE}={number}..{} tests/run.sh --test device wild)",
-            number + 1
+             again: {})",
+            wild::again(number, "device")
         )
     }
 }
@@ -373,26 +355,6 @@ struct Truth {
     expected: Expected,
 }
 
-fn text(payload: &(dyn std::any::Any + Send)) -> String {
-    let known = payload
-        .downcast_ref::<String>()
-        .map(String::as_str)
-        .or_else(|| payload.downcast_ref::<&str>().copied());
-    let text = known.unwrap_or("a panic without words");
-    text.chars().take(600).collect()
-}
-
-thread_local! {
-    static IS_CAUGHT: Cell<bool> = const { Cell::new(false) };
-}
-
-fn caught<T>(run: impl FnOnce() -> T) -> Result<T, String> {
-    let was_caught = IS_CAUGHT.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(run)).map_err(|payload| text(&*payload));
-    IS_CAUGHT.set(was_caught);
-    result
-}
-
 impl Truth {
     fn new(case: &Case) -> Self {
         let scene = case.wild.scene(generation());
@@ -435,7 +397,7 @@ fn judge(device: &mut Device, case: &Case, tally: &mut Tally) -> Vec<String> {
 }
 
 fn run(adapter: TestAdapter, scenes: Range<u64>, is_first: bool) -> (Tally, Vec<String>) {
-    let runs_all = is_full() || std::env::var_os(VARIABLE).is_some();
+    let runs_all = is_full() || wild::is_selected();
     let is_single = scenes.end - scenes.start == 1;
     let mut device = Device {
         adapter,
@@ -493,13 +455,7 @@ fn print_smaller(device: &mut Device, case: Case, fault: &str) {
 
 #[test]
 fn wild_scenes_have_the_results_of_brute_force_on_each_adapter() {
-    let scenes = range();
-    let tell = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !IS_CAUGHT.get() {
-            tell(panic);
-        }
-    }));
+    let scenes = wild::selected(daily_or_full(200, 600));
     let found: Vec<_> = std::thread::scope(|scope| {
         let runs: Vec<_> = (adapters().into_iter().enumerate())
             .map(|(place, adapter)| {
@@ -512,7 +468,7 @@ fn wild_scenes_have_the_results_of_brute_force_on_each_adapter() {
     let mut all = Vec::new();
     for (name, (tally, faults)) in found {
         println!("{name}: {tally:?}");
-        assert!(std::env::var_os(VARIABLE).is_some() || tally.pairs.min(tally.hits).min(tally.results) > 1_000);
+        assert!(wild::is_selected() || tally.pairs.min(tally.hits).min(tally.results) > 1_000);
         all.extend(faults);
     }
     assert!(

@@ -1,6 +1,5 @@
 //! Crowded scenes on the CPU engine. The work of each scheme is limited by that of brute force and of the adaptive
-//! scheme: box tests plus rows of cells, since tests alone miss steps over empty cells. `GPU_BROAD_PHASE_CROWDS` selects
-//! scenes.
+//! scheme: box tests plus rows of cells, since tests alone miss steps over empty cells.
 
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::blocks::Overrides;
@@ -16,7 +15,7 @@ use gpu_broad_phase::{
 };
 use wild::{Expected, Rng, check};
 
-use crate::wild::{check_passes, selected};
+use crate::wild::check_passes;
 
 const SCENES: u64 = 150;
 /// Maximum ratio of work to that of brute force and, except in a fraction [`FEW`] of checks, of the adaptive scheme. In
@@ -231,7 +230,7 @@ fn check_results(crowd: &Crowd, schemes: &[Scheme]) {
 fn crowds_in_one_place_take_little_work_and_follow_the_definition() {
     let (mut checks, mut over) = (0, 0);
     let mut faults = Vec::new();
-    for number in selected("GPU_BROAD_PHASE_CROWDS", SCENES) {
+    for number in 0..SCENES {
         let crowd = Crowd::new(number);
         println!("crowd {number}, {} objects", crowd.objects.len());
         let work_of = |scheme| crowd.work(&trace(&crowd.descriptor(scheme), &crowd.scene()).unwrap());

@@ -1,63 +1,18 @@
 //! Wild scenes on the CPU engine. `GPU_BROAD_PHASE_WILD` selects them: `20000` the first ones, `7123..7124` a single
 //! one.
 
-use std::ops::Range;
-use std::panic::catch_unwind;
-
 use gpu_broad_phase::cpu::{CpuBroadPhase, compared_objects, step_scene};
 use gpu_broad_phase::internals::counters;
 use gpu_broad_phase::internals::reference::{Trace, trace};
 use gpu_broad_phase::reference::{PairRule, pair_rule};
-use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, Pair, QueryInput, RayHit, Scene, Status, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, Growth, Pair, QueryInput, RayHit, Scene, Status, StepResult};
 use rayon::prelude::*;
 use wild::answers::{RAY_MODES, sorted};
-use wild::{Expected, Wild, check_definition};
+use wild::{Expected, Wild, caught, check_definition, check_work};
 
-const VARIABLE: &str = "GPU_BROAD_PHASE_WILD";
 const SCENES: u64 = 2000;
-/// The limit of box tests is [`FEW`] times those of brute force, plus [`ALWAYS_ALLOWED`]. A search tests each large
-/// object once, other objects four times on average, and all once more if it gives up on cells.
-const FEW: u64 = 6;
-const ALWAYS_ALLOWED: u64 = 100;
 /// A scene with 6.8 times the box tests: neighbors in a world of four cells.
 const EXCEEDS: u64 = 1750;
-/// Box tests within the limit that justify a further round, beyond [`SPARE_ROUNDS`].
-const ROUND_TESTS: u64 = 1 << 10;
-const SPARE_ROUNDS: u64 = 2;
-
-pub fn selected(variable: &str, default: u64) -> Range<u64> {
-    let Ok(text) = std::env::var(variable) else {
-        return 0..default;
-    };
-    let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("{variable}: {text}"));
-    match text.split_once("..") {
-        Some((first, end)) => number(first)..number(end),
-        None => 0..number(&text),
-    }
-}
-
-/// Counts of box tests need `count_candidates`.
-fn check_work(wild: &Wild, counters: &Counters) {
-    let objects = wild.objects.len() as u64;
-    let queries = wild.asks.count(wild.objects.len()) as u64;
-    for (what, tests, all) in [
-        (
-            "pairs",
-            counters.pair_candidates,
-            objects * objects.saturating_sub(1) / 2,
-        ),
-        ("rays", counters.ray_candidates, objects * wild.rays.len() as u64),
-        ("queries", counters.query_candidates, objects * queries),
-    ] {
-        let limit = FEW * all + ALWAYS_ALLOWED;
-        assert!(tests <= limit, "{tests} box tests for {what}, brute force has {all}");
-    }
-    let (rounds, limit) = (counters.rounds_needed, SPARE_ROUNDS + FEW * objects / ROUND_TESTS);
-    assert!(
-        u64::from(rounds) <= limit,
-        "{rounds} rounds for walks past {objects} objects"
-    );
-}
 
 pub fn check_passes(descriptor: &BroadPhaseDescriptor<'_>, passes: &Trace, result: &StepResult) {
     let outputs = &descriptor.outputs;
@@ -191,7 +146,7 @@ fn judge(number: u64, is_single: bool) -> [usize; 3] {
     let expected = Expected::of(&descriptor, &scene);
     check_definition(&descriptor, &scene, &expected, &result, "definition");
     if number != EXCEEDS {
-        check_work(&wild, &result.counters);
+        check_work(&descriptor, &wild, &result.counters);
     }
     let lacks_entries = has_few_entries && result.counters.entries_needed > 40;
     assert!(!lacks_entries || result.counters.status.has(Status::ENTRIES));
@@ -205,29 +160,24 @@ fn judge(number: u64, is_single: bool) -> [usize; 3] {
 
 #[test]
 fn wild_scenes_follow_the_definition_on_the_cpu() {
-    let scenes = selected(VARIABLE, SCENES);
+    let scenes = wild::selected(SCENES);
     let is_single = scenes.clone().count() == 1;
     let judged: Vec<_> = scenes
         .into_par_iter()
-        .map(|number| (number, catch_unwind(|| judge(number, is_single))))
+        .map(|number| (number, caught(|| judge(number, is_single))))
         .collect();
     let mut found = [0; 3];
     let mut failed = Vec::new();
     for (number, result) in judged {
         match result {
             Ok(counts) => found = [0, 1, 2].map(|place| found[place] + counts[place]),
-            Err(panic) => {
-                let text = panic.downcast_ref::<String>().map_or("", String::as_str);
-                let start: String = text.chars().take(600).collect();
-                failed.push(format!("scene {number}: {start}"));
-            }
+            Err(fault) => failed.push(format!(
+                "scene {number}: {fault}; again: {}",
+                wild::again(number, "host")
+            )),
         }
     }
-    assert!(
-        failed.is_empty(),
-        "{} scenes fail; run one by {VARIABLE}=NUMBER..NEXT cargo test --workspace --test host wild\n{}",
-        failed.len(),
-        failed[..failed.len().min(20)].join("\n")
-    );
+    let first = failed[..failed.len().min(20)].join("\n");
+    assert!(failed.is_empty(), "{} scenes fail\n{first}", failed.len());
     assert!(is_single || found.iter().all(|&count| count > 1000), "{found:?}");
 }

@@ -14,8 +14,9 @@ use super::scenes::Scene;
 use super::table::{self, Block, Table, short};
 use super::{Bench, COUNTS, GRID, Options, gpu};
 use crate::generate::Distribution;
-use crate::verify::{COLUMNS, SCHEMES, Tally, Verified, compare_random, panic_text};
+use crate::verify::{COLUMNS, SCHEMES, Tally, Verified, compare_random};
 use crate::{Gpu, Reporter, grouped};
+use wild::panic_text;
 
 const SCENES: [Distribution; 2] = [Distribution::Uniform, Distribution::PowerLaw];
 const MANY: u32 = 10_000_000;

@@ -2,7 +2,7 @@
 
 mod truth;
 
-pub use truth::{Truth, panic_text, query_count};
+pub use truth::{Truth, query_count};
 
 use std::io::{self, Write};
 

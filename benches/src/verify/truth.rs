@@ -1,16 +1,9 @@
-use std::any::Any;
-use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, set_hook, take_hook};
-use std::sync::Once;
-
 use gpu_broad_phase::{BroadPhaseDescriptor, BroadPhaseError, Queries, Scene, SelfQuery, StepResult, cpu};
 use wild::answers::lists;
-use wild::{Expected, check_definition, check_reference};
+use wild::{Expected, caught, check_definition, check_reference};
 
 /// Most box tests of brute force. Larger scenes are compared with the CPU engine alone.
 const BRUTE_FORCE_TESTS: usize = 20_000 * 20_000;
-/// In characters. A failed check may print whole lists.
-const LONGEST_MESSAGE: usize = 600;
 
 /// Results of a step by the CPU engine and by brute force.
 pub struct Truth<'a> {
@@ -91,31 +84,7 @@ pub(super) fn object_count(scene: &Scene<'_>) -> usize {
     scene.objects.len() + scene.statics.objects.len()
 }
 
-thread_local! {
-    static IS_CHECKING: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Returns the message of the panic of `check` in one line. The panic itself prints nothing.
+/// Returns the message of the panic of `check` in one line.
 pub(super) fn failure(check: impl FnOnce()) -> Option<String> {
-    static QUIET: Once = Once::new();
-    QUIET.call_once(|| {
-        let print = take_hook();
-        set_hook(Box::new(move |panic| {
-            if !IS_CHECKING.get() {
-                print(panic);
-            }
-        }));
-    });
-    IS_CHECKING.set(true);
-    let checked = catch_unwind(AssertUnwindSafe(check));
-    IS_CHECKING.set(false);
-    let panic = checked.err()?;
-    let words: Vec<_> = panic_text(&*panic).split_whitespace().collect();
-    Some(words.join(" ").chars().take(LONGEST_MESSAGE).collect())
-}
-
-pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<String>().map(String::as_str);
-    text.or_else(|| panic.downcast_ref::<&str>().copied())
-        .unwrap_or("no message")
+    caught(check).err()
 }

@@ -7,7 +7,7 @@ const ROUND_TESTS: u64 = 1 << 10;
 const SPARE_ROUNDS: u64 = 2;
 /// The limit of box tests is [`FEW`] times those of brute force, plus [`ALWAYS_ALLOWED`]. A search tests each large
 /// object once, other objects four times on average, and all once more if it gives up on cells.
-pub const FEW: u64 = 6;
+const FEW: u64 = 6;
 const ALWAYS_ALLOWED: u64 = 100;
 
 /// Panics if a step with these counters took many more box tests or rounds than brute force.
