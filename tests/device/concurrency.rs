@@ -6,8 +6,8 @@ use crate::common::steps::{submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, ObjectSet, OutputOptions, Pair, QueryInput, Ray,
-    RayMode, Scene, Scheme, StepResult, wgpu,
+    Aabb, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, ObjectSet, Pair, Ray, RayMode, Scene, Scheme, StepResult,
+    wgpu,
 };
 
 const fn is_send_and_sync<T: Send + Sync>() {}
@@ -44,21 +44,13 @@ impl Case {
         }
     }
 
-    fn with_capacities(&self, adapter: &TestAdapter, pairs: u32, entries: u32) -> GpuBroadPhase {
-        let descriptor = BroadPhaseDescriptor {
-            scheme: self.scheme,
-            outputs: OutputOptions {
-                ray_mode: RayMode::All,
-                capacities: Capacities {
-                    pairs: Some(pairs),
-                    hits: Some(pairs),
-                    entries: Some(entries),
-                    ..Default::default()
-                },
-                ..Default::default()
-            },
-            ..Default::default()
-        };
+    fn with_capacities(&self, adapter: &TestAdapter, rows: u32, entries: u32) -> GpuBroadPhase {
+        let mut descriptor = BroadPhaseDescriptor::default();
+        descriptor.outputs.ray_mode = RayMode::All;
+        descriptor.outputs.capacities.pairs = Some(rows);
+        descriptor.outputs.capacities.hits = Some(rows);
+        descriptor.outputs.capacities.entries = Some(entries);
+        descriptor.scheme = self.scheme;
         broad_phase(adapter, &descriptor)
     }
 
@@ -67,14 +59,10 @@ impl Case {
     }
 
     fn scene(&self) -> Scene<'_> {
-        Scene {
-            objects: self.objects[..].into(),
-            query: QueryInput {
-                rays: self.rays[..].into(),
-                ..Default::default()
-            },
-            ..Default::default()
-        }
+        let mut scene = Scene::default();
+        scene.query.rays = self.rays[..].into();
+        scene.objects = self.objects[..].into();
+        scene
     }
 
     fn record(&self, on_gpu: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder) -> wgpu::Buffer {
@@ -128,22 +116,11 @@ fn steps_of_many_broad_phases_and_encoders_do_not_mix() {
     }
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Dropped {
-    BeforeSubmission,
-    AfterSubmission,
-    WithItsEncoder,
-}
-
 #[test]
 fn a_dropped_broad_phase_leaves_its_results_and_others_alone() {
     for adapter in adapters() {
         for number in 60..63 {
-            for dropped in [
-                Dropped::BeforeSubmission,
-                Dropped::AfterSubmission,
-                Dropped::WithItsEncoder,
-            ] {
+            for moment in ["before submission", "after submission", "with its encoder"] {
                 let [gone, kept] = [number, number + 3].map(Case::new);
                 let (mut first, mut other) = (gone.broad_phase(&adapter), kept.broad_phase(&adapter));
                 let [mut encoder, mut own] = [0; 2].map(|_| encoder(&adapter));
@@ -151,24 +128,24 @@ fn a_dropped_broad_phase_leaves_its_results_and_others_alone() {
                 gone.record(&mut first, &mut own);
                 let pairs = gone.record(&mut first, &mut own);
                 let mut third = kept.broad_phase(&adapter);
-                match dropped {
-                    Dropped::BeforeSubmission => {
+                match moment {
+                    "before submission" => {
                         drop(first);
                         kept.record(&mut third, &mut own);
                         adapter.queue.submit([own.finish(), encoder.finish()]);
                     }
-                    Dropped::AfterSubmission => {
+                    "after submission" => {
                         kept.record(&mut third, &mut own);
                         adapter.queue.submit([encoder.finish(), own.finish()]);
                         drop(first);
                     }
-                    Dropped::WithItsEncoder => {
+                    _ => {
                         drop((own, first));
                         kept.record(&mut third, &mut encoder);
                         adapter.queue.submit([encoder.finish()]);
                     }
                 }
-                if dropped != Dropped::WithItsEncoder {
+                if moment != "with its encoder" {
                     gone.check_buffer(&adapter, &pairs);
                 }
                 for on_gpu in [&mut other, &mut third] {

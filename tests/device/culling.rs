@@ -2,7 +2,7 @@
 
 use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record};
 use crate::common::views::{camera, views};
-use crate::common::{Rng, TestAdapter, adapters, lattice, uniform};
+use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::internals::reference::cull::plane::{Side, is_outside, side_of_common};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
@@ -189,11 +189,8 @@ fn infinite_boxes_extend_to_where_their_bounds_go() {
     let half = ([-INFINITY, 0.0, 0.0], [5.0, 1.0, 1.0]);
     let beyond = ([-INFINITY, 0.0, 0.0], [-INFINITY, 1.0, INFINITY]);
     for (plane, (low, high), expected) in [
-        ([1.0, 0.0, 0.0, -1e30], everywhere, false),
-        ([0.3, -0.2, 1e-42, f32::MIN], everywhere, false),
         ([-0.0, -1e-45, 0.0, f32::MIN], everywhere, false),
         ([0.0, -0.0, 0.0, -1.0], everywhere, true),
-        ([0.0, -0.0, 0.0, 0.0], everywhere, false),
         ([1.0, 0.0, 0.0, -6.0], half, true),
         ([1.0, 0.0, 0.0, -5.0], half, false),
         ([-1.0, 0.0, 0.0, -1e38], half, false),
@@ -213,80 +210,41 @@ fn scene_of(objects: &[Aabb]) -> Scene<'_> {
     }
 }
 
-fn seen(dimensions: Dimensions, objects: &[Aabb], view: Frustum) -> Vec<u32> {
-    let descriptor = BroadPhaseDescriptor {
-        dimensions,
-        ..Default::default()
-    };
-    let visible = reference::cull(&descriptor, &scene_of(objects), &[view]).unwrap();
-    visible.objects.concat()
-}
-
+/// In two dimensions, objects are at z = 0.
 #[test]
 fn matrices_become_the_planes_of_their_clip_space() {
     let mut rng = Rng(91);
-    let [mut inside, mut outside] = [0; 2];
-    for _ in 0..400 {
+    let mut counts = [0; 2];
+    for round in 0..400 {
         let matrix = camera([0; 3].map(|_| 20.0 * rng.unit() - 10.0), 30.0, &mut rng);
         let view = Frustum::from_view_projection(matrix);
         assert!([5, 6].contains(&view.plane_count));
-        for _ in 0..200 {
-            let point = [0; 3].map(|_| 80.0 * rng.unit() - 40.0);
+        let descriptor = BroadPhaseDescriptor {
+            dimensions: [Dimensions::Two, Dimensions::Three][round % 2],
+            ..Default::default()
+        };
+        let points: Vec<_> = (0..200).map(|_| rng.point(80.0).map(|bound| bound - 40.0)).collect();
+        let objects: Vec<_> = points.iter().map(|&point| Aabb::point(point)).collect();
+        let seen = reference::cull(&descriptor, &scene_of(&objects), &[view])
+            .unwrap()
+            .objects;
+        for (index, &[x, y, z]) in (0..).zip(&points) {
+            let point = [x, y, if round % 2 == 0 { 0.0 } else { z }, 1.0].map(f64::from);
             let [x, y, z, w] = [0, 1, 2, 3].map(|row: usize| {
-                let at = |column: usize| f64::from(matrix[column][row]) * f64::from(point[column]);
-                at(0) + at(1) + at(2) + f64::from(matrix[3][row])
+                let products = (0..4).map(|column| f64::from(matrix[column][row]) * point[column]);
+                products.sum::<f64>()
             });
             let gaps = [w + x, w - x, w + y, w - y, z, w - z];
             let gap = gaps.into_iter().fold(f64::MAX, f64::min);
-            if gap.abs() > 1e-3 {
-                let is_seen = !seen(Dimensions::Three, &[Aabb::point(point)], view).is_empty();
-                assert_eq!(is_seen, gap > 0.0, "{point:?} {view:?}");
-                *(if is_seen { &mut inside } else { &mut outside }) += 1;
-            }
+            let is_seen = seen[0].contains(&index);
+            assert!(is_seen == (gap > 0.0) || gap.abs() < 1e-3, "{point:?} {view:?}");
+            counts[usize::from(is_seen)] += 1;
         }
     }
-    assert!(inside > 1000 && outside > 1000);
+    assert!(counts.iter().all(|&count| count > 1000), "{counts:?}");
     let nan = [Frustum::from_view_projection([[f32::NAN; 4]; 4]), Frustum::default()];
     let found = reference::cull(&BroadPhaseDescriptor::default(), &Scene::default(), &nan).unwrap();
     assert_eq!(found.invalid, 1);
-}
-
-/// In two dimensions, objects are at z = 0.
-#[test]
-fn six_planes_of_a_box_see_the_objects_that_overlap_it() {
-    let mut rng = Rng(93);
-    let objects = lattice(700, &mut rng);
-    for round in 0..80 {
-        let mut low = [0; 3].map(|_| rng.below(9) as f32 - 4.0);
-        let mut high = low.map(|low| low + rng.below(4) as f32);
-        let (dimensions, axes) = [(Dimensions::Two, 2), (Dimensions::Three, 3)][round % 2];
-        if axes == 2 {
-            (low[2], high[2]) = [(-1.0, 0.0), (1.0, 2.0)][round / 2 % 2];
-        }
-        let mut planes = [[0.0; 4]; 6];
-        for axis in 0..3 {
-            (planes[axis][axis], planes[axis][3]) = (1.0, -low[axis]);
-            (planes[3 + axis][axis], planes[3 + axis][3]) = (-1.0, high[axis]);
-        }
-        let seen = seen(dimensions, &objects, Frustum::new(planes));
-        for (index, object) in (0..).zip(&objects) {
-            let meets = |slack: f32| {
-                (axes == 3 || low[2] <= 0.0)
-                    && (0..axes).all(|axis: usize| {
-                        object.min[axis] - slack <= high[axis] && low[axis] <= object.max[axis] + slack
-                    })
-            };
-            let what = format!("{object:?}, {low:?}, {high:?}");
-            assert!(
-                if seen.contains(&index) {
-                    meets(1e-4)
-                } else {
-                    !meets(0.0)
-                },
-                "{what}"
-            );
-        }
-    }
 }
 
 fn check(

@@ -1,12 +1,11 @@
 //! Indirect dispatches over output rows, and inputs whose number only the device knows.
 
-use crate::common::steps::{SCHEMES, broad_phase, download, encoder, read, record, whole};
+use crate::common::steps::{broad_phase, download, encoder, read, record, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, Growth, InputError, NearestObject, Output,
-    OutputOptions, Page, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, ResultOrder, Scene, Source, StepError,
-    StepOutput, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, DeviceCount, DispatchArgs, Growth, InputError, Output, Page, Query, Ray, RayMode,
+    ResultOrder, Scene, StepError, StepOutput, StepResult, wgpu,
 };
 
 const OUTPUTS: [Output; 4] = [Output::Pairs, Output::RayHits, Output::RayCells, Output::QueryObjects];
@@ -21,19 +20,12 @@ fn rows_in(result: &StepResult, output: Output) -> usize {
 }
 
 fn descriptor(growth: Growth, pairs: Option<u32>) -> BroadPhaseDescriptor<'static> {
-    BroadPhaseDescriptor {
-        outputs: OutputOptions {
-            ray_mode: RayMode::All,
-            ray_cells: true,
-            growth,
-            capacities: Capacities {
-                pairs,
-                ..Default::default()
-            },
-            ..Default::default()
-        },
-        ..Default::default()
-    }
+    let mut descriptor = BroadPhaseDescriptor::default();
+    descriptor.outputs.ray_mode = RayMode::All;
+    descriptor.outputs.ray_cells = true;
+    descriptor.outputs.growth = growth;
+    descriptor.outputs.capacities.pairs = pairs;
+    descriptor
 }
 
 /// Counts the visits of each row by an indirect dispatch.
@@ -120,15 +112,10 @@ fn indirect_dispatches_visit_each_row_once() {
     let boxes = uniform(3000, &mut Rng(3));
     let ray = |object: &Aabb| Ray::new(object.min, [0.3, 1.0, 0.2], 9.0);
     let rays: Vec<_> = boxes[..500].iter().map(ray).collect();
-    let input = Scene {
-        objects: boxes[..].into(),
-        query: QueryInput {
-            rays: rays[..].into(),
-            queries: boxes[..700].into(),
-            ..Default::default()
-        },
-        ..Default::default()
-    };
+    let mut input = Scene::default();
+    input.query.rays = rays[..].into();
+    input.query.queries = boxes[..700].into();
+    input.objects = boxes[..].into();
     for adapter in adapters() {
         let visitors = [64, 100].map(|rows| Visitor::new(&adapter, rows));
         for descriptor in [descriptor(Growth::Fixed, Some(1000)), descriptor(Growth::Grow, None)] {
@@ -212,120 +199,59 @@ fn dispatches_over_missing_outputs_are_refused() {
     }
 }
 
-const GIVEN: usize = 600;
-
-/// Appends empty results for the inputs that the other step ignores.
-fn pad(result: &mut StepResult, ray_mode: RayMode, query_mode: QueryMode) {
-    for offsets in [
-        &mut result.ray_offsets,
-        &mut result.ray_cell_offsets,
-        &mut result.query_offsets,
-    ] {
-        if let Some(&last) = offsets.last() {
-            offsets.resize(GIVEN + 1, last);
-        }
-    }
-    match ray_mode {
-        RayMode::Any => result.ray_any.resize(GIVEN, 0),
-        RayMode::Closest => result.ray_hits.resize(GIVEN, RayHit::MISS),
-        _ => {}
-    }
-    if let QueryMode::Nearest(count) = query_mode {
-        result.query_nearest.resize(count as usize * GIVEN, NearestObject::NONE);
-    }
-}
-
 /// Inputs past a count are invalid, which must not be counted either.
 #[test]
 fn inputs_past_a_device_count_are_ignored() {
-    let mut rng = Rng(0xc1);
-    let (boxes, statics) = (uniform(GIVEN, &mut rng), uniform(200, &mut rng));
+    const GIVEN: usize = 600;
+    let boxes = uniform(GIVEN, &mut Rng(0xc1));
     let ray = |aim: &Aabb| Ray::new([-3.0, 4.0, 1.0], aim.min.map(|bound| bound + 0.1), 900.0);
-    for (adapter, (case, scheme)) in adapters()
-        .iter()
-        .flat_map(|adapter| SCHEMES.into_iter().enumerate().map(move |scheme| (adapter, scheme)))
-    {
-        let buffer = |contents: &[u8]| {
-            adapter.device.create_buffer_init(&BufferInitDescriptor {
-                label: None,
-                contents,
-                usage: wgpu::BufferUsages::STORAGE,
-            })
-        };
-        let counts = buffer(bytemuck::cast_slice(&[77u32, 0, 500, 5000]));
-        let (ray_mode, query_mode) = [
-            (RayMode::All, QueryMode::All),
-            (RayMode::Closest, QueryMode::Nearest(2)),
-            (RayMode::Any, QueryMode::All),
-        ][case];
+    for adapter in adapters() {
+        let counts = adapter.device.create_buffer_init(&BufferInitDescriptor {
+            label: None,
+            contents: bytemuck::cast_slice(&[77u32, 0, 500, 5000]),
+            usage: wgpu::BufferUsages::STORAGE,
+        });
         let mut descriptor = descriptor(Growth::Grow, None);
-        descriptor.scheme = scheme;
         descriptor.outputs.order = ResultOrder::Sorted;
-        descriptor.outputs.ray_mode = ray_mode;
-        let mut on_gpu = broad_phase(adapter, &descriptor);
-        for word in 0..4 {
-            let words = [word, (word + 1) % 4, (word + 2) % 4];
-            let [of_objects, of_rays, of_queries] = words.map(|word| [77, 0, 500, GIVEN][word]);
-            let count = |index: usize| {
-                Some(DeviceCount {
-                    buffer: &counts,
-                    word: words[index] as u32,
-                })
-            };
+        let mut on_gpu = broad_phase(&adapter, &descriptor);
+        for first in 0..4 {
+            let words = [first, (first + 1) % 4, (first + 2) % 4];
+            let used = words.map(|word| [77, 0, 500, GIVEN][word]);
             let mut objects = boxes.clone();
             let mut rays: Vec<_> = boxes.iter().map(ray).collect();
             let mut queries: Vec<_> = boxes.iter().map(|near| Query::sphere(near.min, 2.3)).collect();
-            objects[of_objects..]
+            objects[used[0]..]
                 .iter_mut()
                 .for_each(|object| object.max[0] = f32::NAN);
-            rays[of_rays..].iter_mut().for_each(|ray| ray.origin[1] = f32::NAN);
-            queries[of_queries..]
+            rays[used[1]..].iter_mut().for_each(|ray| ray.origin[1] = f32::NAN);
+            queries[used[2]..]
                 .iter_mut()
                 .for_each(|query| query.bounds.max[0] = f32::NAN);
-
             let mut scene = Scene::default();
-            scene.statics.objects = statics[..200 * (word % 2)].into();
-            scene.statics.generation = word as u64;
-            let mut short = scene;
-            short.objects = objects[..of_objects].into();
-            short.query = QueryInput {
-                rays: rays[..of_rays].into(),
-                queries: queries[..of_queries].into(),
-                query_mode,
-                ..Default::default()
-            };
-            let mut expected = whole(adapter, &mut on_gpu, short);
-            pad(&mut expected, ray_mode, query_mode);
-
-            let [of_rays, of_queries] = [bytemuck::cast_slice(&rays), bytemuck::cast_slice(&queries)].map(buffer);
-            scene.objects = objects[..].into();
-            scene.object_count = count(0);
-            scene.query = QueryInput {
-                rays: rays[..].into(),
-                ray_count: count(1),
-                queries: queries[..].into(),
-                query_count: count(2),
-                query_mode,
-            };
-            if word % 2 == 1 {
-                scene.query.rays = Source::<Ray>::device(&of_rays, GIVEN as u32).into();
-                scene.query.queries = Source::<Query>::device(&of_queries, GIVEN as u32).into();
+            scene.query.rays = rays[..used[1]].into();
+            scene.objects = objects[..used[0]].into();
+            scene.query.queries = queries[..used[2]].into();
+            let mut expected = whole(&adapter, &mut on_gpu, scene);
+            for offsets in [
+                &mut expected.ray_offsets,
+                &mut expected.ray_cell_offsets,
+                &mut expected.query_offsets,
+            ] {
+                offsets.resize(GIVEN + 1, *offsets.last().unwrap());
             }
-            let found = whole(adapter, &mut on_gpu, scene);
-            let mut encoder = encoder(adapter);
-            on_gpu.query(&mut encoder, scene.query).unwrap();
-            adapter.queue.submit([encoder.finish()]);
-            // A later query has no pairs.
-            let mut later = read(&mut on_gpu);
-            later.pairs = found.pairs.clone();
-            for mut found in [found, later] {
-                let what = format!("word {word}, {scheme:?} on {}", adapter.name);
-                let counters = std::mem::replace(&mut found.counters, expected.counters);
-                assert_eq!(counters.excluded as usize, GIVEN - of_objects, "{what}");
-                let invalid = [counters.invalid, counters.rays_invalid, counters.queries_invalid];
-                assert_eq!(invalid, [0; 3], "{what}");
-                assert_eq!(found, expected, "{what}");
-            }
+            let count = |index: usize| DeviceCount {
+                buffer: &counts,
+                word: words[index] as u32,
+            };
+            (scene.objects, scene.object_count) = (objects[..].into(), Some(count(0)));
+            (scene.query.rays, scene.query.ray_count) = (rays[..].into(), Some(count(1)));
+            (scene.query.queries, scene.query.query_count) = (queries[..].into(), Some(count(2)));
+            let mut found = whole(&adapter, &mut on_gpu, scene);
+            let counters = std::mem::replace(&mut found.counters, expected.counters);
+            assert_eq!(counters.excluded as usize, GIVEN - used[0]);
+            let invalid = [counters.invalid, counters.rays_invalid, counters.queries_invalid];
+            assert_eq!(invalid, [0; 3], "{}", adapter.name);
+            assert_eq!(found, expected, "{}", adapter.name);
         }
     }
 }

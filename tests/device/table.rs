@@ -206,13 +206,15 @@ fn walks_find_what_queries_find() {
                 let mut list = words[2..][..words[1] as usize].to_vec();
                 list.sort_unstable();
                 assert!(list.is_sorted_by(|a, b| a < b), "{what}: {list:?}");
-                let [surely, possible] = [&[][..], &expected.perhaps].map(|others| {
-                    let mut objects: Vec<_> = expected.surely.iter().chain(others).map(|row| row.0).collect();
-                    objects.sort_unstable();
-                    objects
-                });
-                assert!(surely.iter().all(|object| list.contains(object)), "{what}: {list:?}");
-                assert!(list.iter().all(|object| possible.contains(object)), "{what}: {list:?}");
+                let is_possible = |object: &u32| {
+                    let mut possible = expected.surely.iter().chain(&expected.perhaps);
+                    possible.any(|row| row.0 == *object)
+                };
+                assert!(list.iter().all(is_possible), "{what}: {list:?}");
+                assert!(
+                    expected.surely.iter().all(|row| list.contains(&row.0)),
+                    "{what}: {list:?}"
+                );
                 results += list.len();
             }
         }
@@ -379,35 +381,8 @@ fn walks_and_casts_report_if_they_are_complete() {
                 assert_eq!(words[1..], expected, "{what}");
                 assert_eq!(words[0] as usize == count, is_complete, "{what}");
             }
-
-            check_two_far_objects(&adapter, scheme, &walk, &cast);
         }
     }
-}
-
-/// The level has a million cells for two objects, so searches test the objects instead.
-fn check_two_far_objects(adapter: &TestAdapter, scheme: Scheme, walk: &OwnPass, cast: &OwnPass) {
-    let objects = [Aabb::point([-1.0, 0.0, 1000.0]), Aabb::point([1.0, 100.0, 1000.0])];
-    let queries = [
-        Query::overlaps(Aabb::new([-0.5, 10.0, 1000.0], [0.5, 90.0, 1000.0])),
-        Query::overlaps(Aabb::new([-1.0, 0.0, 1000.0], [0.5, 90.0, 1000.0])),
-        Query::sphere([0.0, 50.0, 1000.0], 60.0),
-    ];
-    let rays = [
-        SweptRay::new(Ray::new([-0.5, 10.0, 1000.0], [1.0, 80.0, 0.0], 1.0)),
-        SweptRay::new(Ray::new([0.0, 50.0, 0.0], [0.0, 0.0, 1.0], f32::INFINITY)).with_half_extents([60.0; 3]),
-    ];
-    let scheme = match scheme {
-        Scheme::Uniform { .. } => Scheme::Uniform { cell_size: 1e-5 },
-        Scheme::Adaptive { .. } => Scheme::Adaptive { min_scale: 1e-5 },
-        other => other,
-    };
-    let mut on_gpu = broad_phase(adapter, &with_scheme(scheme));
-    let what = format!("{scheme:?} on {}", adapter.name);
-    let walks = walk.run(adapter, &mut on_gpu, scene_of(&objects), &queries);
-    assert_eq!(walks, [[0, 1, 1], [1, 1, 0], [2, 1, 0]], "{what}");
-    let casts = cast.run(adapter, &mut on_gpu, scene_of(&objects), &rays);
-    assert_eq!(casts, [[0, 1, 0, 1, 0, 1, 1, 1], [2, 1, 1, 1, 1, 1, 0, 1]], "{what}");
 }
 
 #[test]
