@@ -1,16 +1,13 @@
-//! Compares culling with exact arithmetic and brute force.
-
-use std::collections::HashMap;
+//! Compares culling with exact arithmetic and its definition.
 
 use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record};
 use crate::common::views::{camera, views};
-use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full, is_full, lattice, uniform};
-use gpu_broad_phase::internals::reference::HostScene;
+use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::internals::reference::cull::plane::{Side, is_outside, side_of_common};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, DeviceCount, Dimensions, Frustum,
-    GpuBroadPhase, Page, Queries, QueryInput, Rays, Scene, Source, Visible, reference, wgpu,
+    Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, DeviceCount, Dimensions, Frustum, Page,
+    QueryInput, Scene, Source, Visible, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -83,10 +80,10 @@ fn any_float(range: u64, rng: &mut Rng) -> f32 {
 }
 
 #[test]
-fn no_box_that_is_inside_or_touches_is_left_out_and_others_hardly_kept() {
+fn boxes_that_are_inside_or_touch_are_kept_and_others_up_to_the_slack() {
     let mut rng = Rng(90);
     let [mut outside, mut touching, mut kept] = [0; 3];
-    for round in 0..400_000 {
+    for round in 0..100_000 {
         let range = [0, 3, 12, 40, 127][round % 5];
         let mut plane = [0; 4].map(|_| any_float(range, &mut rng));
         let mut low = [0; 3].map(|_| any_float(range, &mut rng));
@@ -130,16 +127,15 @@ fn no_box_that_is_inside_or_touches_is_left_out_and_others_hardly_kept() {
         touching += usize::from(!is_out);
         kept += usize::from(is_out && !is_left_out);
     }
-    println!("{outside} outside, {touching} inside or touching, {kept} kept beside");
-    assert!(outside > 30_000 && touching > 60_000 && kept > 10_000);
+    assert!(outside > 7_500 && touching > 15_000 && kept > 2_500);
 }
 
 /// Shaders first test the box around all objects of a workgroup.
 #[test]
-fn what_a_common_box_says_holds_for_all_boxes_in_it() {
+fn the_side_of_a_common_box_holds_for_all_boxes_in_it() {
     let mut rng = Rng(97);
     let mut sides = [0; 3];
-    for round in 0..400_000 {
+    for round in 0..100_000 {
         let range = [0, 3, 12, 40, 127][round % 5];
         let mut plane = [0; 4].map(|_| any_float(range, &mut rng));
         let ends = [0; 2].map(|_| [0; 3].map(|_| any_float(range, &mut rng)));
@@ -183,223 +179,27 @@ fn what_a_common_box_says_holds_for_all_boxes_in_it() {
             assert!(side != Side::Inside || !is_out, "{what}");
         }
     }
-    println!("{sides:?}");
-    assert!(sides.iter().all(|&count| count > 20_000));
+    assert!(sides.iter().all(|&count| count > 5_000));
 }
 
 #[test]
-fn infinite_boxes_lie_where_their_bounds_go() {
-    let infinity = f32::INFINITY;
-    let everywhere = ([-infinity; 3], [infinity; 3]);
-    for plane in [
-        [1.0, 0.0, 0.0, -1e30],
-        [0.3, -0.2, 1e-42, f32::MIN],
-        [-0.0, -1e-45, 0.0, f32::MIN],
+fn infinite_boxes_extend_to_where_their_bounds_go() {
+    const INFINITY: f32 = f32::INFINITY;
+    let everywhere = ([-INFINITY; 3], [INFINITY; 3]);
+    let half = ([-INFINITY, 0.0, 0.0], [5.0, 1.0, 1.0]);
+    let beyond = ([-INFINITY, 0.0, 0.0], [-INFINITY, 1.0, INFINITY]);
+    for (plane, (low, high), expected) in [
+        ([-0.0, -1e-45, 0.0, f32::MIN], everywhere, false),
+        ([0.0, -0.0, 0.0, -1.0], everywhere, true),
+        ([1.0, 0.0, 0.0, -6.0], half, true),
+        ([1.0, 0.0, 0.0, -5.0], half, false),
+        ([-1.0, 0.0, 0.0, -1e38], half, false),
+        ([1.0, 0.0, 0.0, f32::MAX], beyond, true),
+        ([-1.0, 0.0, 0.0, f32::MIN], beyond, false),
+        ([1.0, 0.0, 1.0, 0.0], beyond, false),
+        ([0.0, 1.0, 0.0, -2.0], beyond, true),
     ] {
-        assert!(!is_outside(plane, everywhere.0, everywhere.1));
-    }
-    assert!(is_outside([0.0, -0.0, 0.0, -1.0], everywhere.0, everywhere.1));
-    assert!(!is_outside([0.0, -0.0, 0.0, 0.0], everywhere.0, everywhere.1));
-    let half = ([-infinity, 0.0, 0.0], [5.0, 1.0, 1.0]);
-    assert!(is_outside([1.0, 0.0, 0.0, -6.0], half.0, half.1));
-    assert!(!is_outside([1.0, 0.0, 0.0, -5.0], half.0, half.1));
-    assert!(!is_outside([-1.0, 0.0, 0.0, -1e38], half.0, half.1));
-    let beyond = ([-infinity, 0.0, 0.0], [-infinity, 1.0, infinity]);
-    assert!(is_outside([1.0, 0.0, 0.0, f32::MAX], beyond.0, beyond.1));
-    assert!(!is_outside([-1.0, 0.0, 0.0, f32::MIN], beyond.0, beyond.1));
-    assert!(!is_outside([1.0, 0.0, 1.0, 0.0], beyond.0, beyond.1));
-    assert!(is_outside([0.0, 1.0, 0.0, -2.0], beyond.0, beyond.1));
-}
-
-#[test]
-fn matrices_become_the_planes_of_their_clip_space() {
-    let mut rng = Rng(91);
-    let [mut seen, mut unseen] = [0; 2];
-    let mut counts = HashMap::new();
-    for _ in 0..400 {
-        let matrix = camera([0; 3].map(|_| 20.0 * rng.unit() - 10.0), 30.0, &mut rng);
-        let view = Frustum::from_view_projection(matrix);
-        *counts.entry(view.plane_count).or_insert(0) += 1;
-        for _ in 0..200 {
-            let point = [0; 3].map(|_| 80.0 * rng.unit() - 40.0);
-            let clip: [f64; 4] = std::array::from_fn(|row| {
-                let at = |column: usize| f64::from(matrix[column][row]) * f64::from(point[column]);
-                at(0) + at(1) + at(2) + f64::from(matrix[3][row])
-            });
-            let [x, y, z, w] = clip;
-            let gap = [w + x, w - x, w + y, w - y, z, w - z]
-                .into_iter()
-                .fold(f64::MAX, f64::min);
-            let result = reference::cull(
-                &BroadPhaseDescriptor::default(),
-                &Scene {
-                    objects: Source::Host(&[Aabb::point(point)]),
-                    ..Scene::default()
-                },
-                &[view],
-            );
-            let is_seen = result.unwrap().objects[0].len() == 1;
-            if gap.abs() > 1e-3 {
-                assert_eq!(is_seen, gap > 0.0, "{point:?} {clip:?} {view:?}");
-                seen += usize::from(is_seen);
-                unseen += usize::from(!is_seen);
-            }
-        }
-    }
-    assert!(seen > 1000 && unseen > 1000);
-    let mut counts: Vec<_> = counts.into_keys().collect();
-    counts.sort_unstable();
-    assert_eq!(counts, [5, 6]);
-    let nan = Frustum::from_view_projection([[f32::NAN; 4]; 4]);
-    let scene = Scene::default();
-    let found = reference::cull(&BroadPhaseDescriptor::default(), &scene, &[nan, Frustum::default()]).unwrap();
-    assert_eq!(found.invalid, 1);
-}
-
-struct Found {
-    visible: Visible,
-    lists: Vec<u32>,
-    offsets: Vec<u32>,
-    draws: Vec<u32>,
-    counters: Vec<u32>,
-}
-
-fn found(
-    adapter: &TestAdapter,
-    culling: &mut Culling,
-    output: &CullOutput,
-    views: usize,
-    options: CullOptions,
-) -> Found {
-    let words = |buffer: Option<&wgpu::Buffer>, count: usize| {
-        let mut words = buffer.map_or(Vec::new(), |buffer| {
-            download(&adapter.device, &adapter.queue, buffer, 4 * count.max(1) as u64)
-        });
-        words.truncate(count);
-        words
-    };
-    let visible = block_on(culling.read_back()).unwrap();
-    let bits: Vec<u32> = words(Some(&output.visible), views * output.words as usize);
-    for (view, seen) in visible.objects.iter().enumerate() {
-        let words = &bits[view * output.words as usize..][..output.words as usize];
-        let set: u32 = words.iter().map(|word| word.count_ones()).sum();
-        assert_eq!(set as usize, seen.len());
-        assert!(
-            seen.iter()
-                .all(|object| words[*object as usize / 32] >> (object % 32) & 1 == 1)
-        );
-    }
-    let draw_words = match options.draw {
-        Some(CullDraw::Indices(_)) => 5,
-        _ => 4,
-    };
-    let lists = output.lists.as_ref();
-    let capacity = lists.map_or(0, |lists| lists.capacity as usize);
-    Found {
-        visible,
-        lists: words(lists.map(|lists| &lists.buffer), capacity),
-        offsets: words(lists.map(|lists| &lists.offsets), views + 1),
-        draws: words(output.draws.as_ref(), draw_words * views),
-        counters: words(Some(&output.counters), 40),
-    }
-}
-
-fn check(found: &Found, expected: &Visible, options: CullOptions, what: &str) {
-    assert!(found.visible == *expected, "{what}");
-    assert_eq!(found.counters[0], expected.invalid, "{what}");
-    let counts: Vec<_> = expected.objects.iter().map(|seen| seen.len() as u32).collect();
-    assert_eq!(found.counters[8..][..counts.len()], counts, "{what}");
-    let all = expected.objects.concat();
-    let mut shown = counts.clone();
-    if let Some(capacity) = options.list_capacity {
-        let fits = all.len().min(capacity as usize);
-        assert_eq!(found.lists[..fits], all[..fits], "{what}");
-        assert_eq!(found.counters[2..4], [all.len() as u32, 0], "{what}");
-        let mut offsets = vec![0];
-        counts
-            .iter()
-            .for_each(|count| offsets.push(offsets.last().unwrap() + count));
-        assert_eq!(found.offsets, offsets, "{what}");
-        let room = offsets.iter().map(|&offset| offset.min(capacity)).collect::<Vec<_>>();
-        shown = room.windows(2).map(|pair| pair[1] - pair[0]).collect();
-    }
-    let draw = |&instances: &u32| match options.draw {
-        None => vec![],
-        Some(CullDraw::Indices(count)) => vec![count, instances, 0, 0, 0],
-        Some(CullDraw::Vertices(count)) => vec![count, instances, 0, 0],
-        Some(other) => panic!("{other:?}"),
-    };
-    let draws: Vec<_> = shown.iter().flat_map(draw).collect();
-    assert_eq!(found.draws, draws, "{what}");
-}
-
-fn some_options(rng: &mut Rng) -> CullOptions {
-    CullOptions {
-        list_capacity: [None, Some(u32::MAX), Some(100), Some(0), Some(7)][rng.below(5)],
-        draw: [None, Some(CullDraw::Vertices(36)), Some(CullDraw::Indices(14))][rng.below(3)],
-    }
-}
-
-#[test]
-fn views_of_wild_scenes_see_what_the_definition_says() {
-    for adapter in daily_adapters() {
-        let mut rng = Rng(92);
-        let mut engines: HashMap<_, GpuBroadPhase> = HashMap::new();
-        let mut culling = Culling::new(Some("wild"));
-        let [mut scenes, mut seen, mut others, mut invalid] = [0, 0, 0, 0];
-        for number in 0..daily_or_full(130, 260) {
-            let descriptor = wild::descriptor(number);
-            let scene = wild::scene(number, &descriptor);
-            let (mut descriptor, mut scene) = (descriptor, scene.scene(number));
-            // Other outputs need more pipelines, so only the weekly run computes them.
-            if !is_full() {
-                descriptor.pairs = false;
-                scene.query.rays = Rays::default();
-                scene.query.queries = Queries::None;
-                scene.excluded_pairs = Source::default();
-            }
-            let kind = (
-                std::mem::discriminant(&descriptor.scheme),
-                [
-                    descriptor.filters,
-                    descriptor.worlds > 1,
-                    descriptor.periods != [0.0; 3],
-                ],
-            );
-            let gpu = engines
-                .entry(kind)
-                .or_insert_with(|| broad_phase(&adapter, &descriptor));
-            gpu.set_descriptor(&descriptor).unwrap();
-            let (objects, _) = HostScene::of(&scene).unwrap().all_objects();
-            let count = [1, 2, 5, 32][rng.below(4)];
-            let frusta = views(&objects, descriptor.worlds, count, &mut rng);
-            let options = some_options(&mut rng);
-            let mut encoder = encoder(&adapter);
-            let step = record(gpu, &mut encoder, scene);
-            let on_device = adapter.device.create_buffer_init(&BufferInitDescriptor {
-                label: Some("views"),
-                contents: bytemuck::cast_slice(&frusta),
-                usage: wgpu::BufferUsages::STORAGE,
-            });
-            let source = if number % 3 == 0 {
-                Source::device(&on_device, count as u32)
-            } else {
-                Source::Host(&frusta)
-            };
-            let output = culling.record(&mut encoder, &step, source, options).unwrap();
-            adapter.queue.submit([encoder.finish()]);
-            let expected = reference::cull(&descriptor, &scene, &frusta).unwrap();
-            let what = format!("scene {number} on {}, {descriptor:?}, {options:?}", adapter.name);
-            let found = found(&adapter, &mut culling, &output, count, options);
-            check(&found, &expected, options, &what);
-            let all = expected.objects.concat().len();
-            scenes += 1;
-            seen += all;
-            others += count * objects.len() - all;
-            invalid += expected.invalid as usize;
-        }
-        println!("{seen} seen, {others} not, {invalid} invalid views on {}", adapter.name);
-        assert!(seen > 80 * scenes && others > 80 * scenes && 5 * invalid > scenes);
+        assert_eq!(is_outside(plane, low, high), expected, "{plane:?} {low:?} {high:?}");
     }
 }
 
@@ -410,61 +210,107 @@ fn scene_of(objects: &[Aabb]) -> Scene<'_> {
     }
 }
 
-fn region(low: [f32; 3], high: [f32; 3]) -> Frustum {
-    let mut planes = [[0.0; 4]; 6];
-    for axis in 0..3 {
-        (planes[axis][axis], planes[axis][3]) = (1.0, -low[axis]);
-        (planes[3 + axis][axis], planes[3 + axis][3]) = (-1.0, high[axis]);
-    }
-    Frustum::new(planes)
-}
-
+/// In two dimensions, objects are at z = 0.
 #[test]
-fn a_box_of_planes_sees_what_overlaps_it() {
-    let mut rng = Rng(93);
-    let objects = lattice(700, &mut rng);
-    for dimensions in [Dimensions::Two, Dimensions::Three] {
+fn matrices_become_the_planes_of_their_clip_space() {
+    let mut rng = Rng(91);
+    let mut counts = [0; 2];
+    for round in 0..400 {
+        let matrix = camera([0; 3].map(|_| 20.0 * rng.unit() - 10.0), 30.0, &mut rng);
+        let view = Frustum::from_view_projection(matrix);
+        assert!([5, 6].contains(&view.plane_count));
         let descriptor = BroadPhaseDescriptor {
-            dimensions,
-            filters: false,
+            dimensions: [Dimensions::Two, Dimensions::Three][round % 2],
             ..Default::default()
         };
-        for _ in 0..40 {
-            let mut low = [0; 3].map(|_| rng.below(9) as f32 - 4.0);
-            let mut high = low.map(|low| low + rng.below(4) as f32);
-            if dimensions == Dimensions::Two {
-                // In two dimensions, objects are at z = 0, which this region does not contain.
-                (low[2], high[2]) = (1.0, 2.0);
-                let found = reference::cull(&descriptor, &scene_of(&objects), &[region(low, high)]).unwrap();
-                assert_eq!(found.objects[0], []);
-                (low[2], high[2]) = (-1.0, 0.0);
-            }
-            let found = reference::cull(&descriptor, &scene_of(&objects), &[region(low, high)]).unwrap();
-            let axes = if dimensions == Dimensions::Two { 2 } else { 3 };
-            // Boxes that touch the region are seen. Boxes within 1e-4 of it may be seen.
-            let meeting = |slack: f32| {
-                let meets = |object: &Aabb| {
-                    let is_valid =
-                        object.group < Aabb::EXCLUDED && !(0..axes).any(|axis| object.max[axis] < object.min[axis]);
-                    let meets =
-                        |axis: usize| object.min[axis] - slack <= high[axis] && low[axis] <= object.max[axis] + slack;
-                    is_valid && (0..axes).all(meets)
-                };
-                let objects = (0..).zip(&objects).filter(|(_, object)| meets(object));
-                objects.map(|(index, _)| index).collect::<Vec<u32>>()
-            };
-            let [surely, perhaps] = [0.0, 1e-4].map(meeting);
-            let seen = &found.objects[0];
-            assert!(surely.iter().all(|object| seen.contains(object)), "{low:?} {high:?}");
-            assert!(seen.iter().all(|object| perhaps.contains(object)), "{low:?} {high:?}");
+        let points: Vec<_> = (0..200).map(|_| rng.point(80.0).map(|bound| bound - 40.0)).collect();
+        let objects: Vec<_> = points.iter().map(|&point| Aabb::point(point)).collect();
+        let seen = reference::cull(&descriptor, &scene_of(&objects), &[view])
+            .unwrap()
+            .objects;
+        for (index, &[x, y, z]) in (0..).zip(&points) {
+            let point = [x, y, if round % 2 == 0 { 0.0 } else { z }, 1.0].map(f64::from);
+            let [x, y, z, w] = [0, 1, 2, 3].map(|row: usize| {
+                let products = (0..4).map(|column| f64::from(matrix[column][row]) * point[column]);
+                products.sum::<f64>()
+            });
+            let gaps = [w + x, w - x, w + y, w - y, z, w - z];
+            let gap = gaps.into_iter().fold(f64::MAX, f64::min);
+            let is_seen = seen[0].contains(&index);
+            assert!(is_seen == (gap > 0.0) || gap.abs() < 1e-3, "{point:?} {view:?}");
+            counts[usize::from(is_seen)] += 1;
         }
     }
+    assert!(counts.iter().all(|&count| count > 1000), "{counts:?}");
+    let nan = [Frustum::from_view_projection([[f32::NAN; 4]; 4]), Frustum::default()];
+    let found = reference::cull(&BroadPhaseDescriptor::default(), &Scene::default(), &nan).unwrap();
+    assert_eq!(found.invalid, 1);
 }
 
+fn check(
+    adapter: &TestAdapter,
+    culling: &mut Culling,
+    output: &CullOutput,
+    expected: &Visible,
+    options: CullOptions,
+    what: &str,
+) {
+    let words = |buffer: &wgpu::Buffer, count: usize| -> Vec<u32> {
+        let bytes = 4 * count.max(1) as u64;
+        download(&adapter.device, &adapter.queue, buffer, bytes)[..count].to_vec()
+    };
+    assert!(block_on(culling.read_back()).unwrap() == *expected, "{what}");
+    let (views, row) = (expected.objects.len(), output.words as usize);
+    let bits = words(&output.visible, views * row);
+    for (view, seen) in expected.objects.iter().enumerate() {
+        let mut expected = vec![0; row];
+        seen.iter()
+            .for_each(|object| expected[*object as usize / 32] |= 1 << (object % 32));
+        assert_eq!(bits[view * row..][..row], expected, "{what}");
+    }
+    let all = expected.objects.concat();
+    let mut shown: Vec<_> = expected.objects.iter().map(|seen| seen.len() as u32).collect();
+    let counters = words(&output.counters, 40);
+    assert_eq!(counters[0], expected.invalid, "{what}");
+    assert_eq!(counters[8..][..views], shown, "{what}");
+    if let Some(capacity) = options.list_capacity {
+        let mut offsets = vec![0; views + 1];
+        for view in 0..views {
+            offsets[view + 1] = offsets[view] + shown[view];
+            shown[view] = offsets[view + 1].min(capacity) - offsets[view].min(capacity);
+        }
+        let lists = output.lists.as_ref().unwrap();
+        assert_eq!(words(&lists.offsets, views + 1), offsets, "{what}");
+        let fits = all.len().min(capacity as usize);
+        assert_eq!(words(&lists.buffer, fits), all[..fits], "{what}");
+        assert_eq!(counters[2..4], [all.len() as u32, 0], "{what}");
+    }
+    let (count, size) = match options.draw {
+        None => return,
+        Some(CullDraw::Indices(count)) => (count, 5),
+        Some(CullDraw::Vertices(count)) => (count, 4),
+        Some(other) => panic!("{other:?}"),
+    };
+    let draws = shown
+        .iter()
+        .flat_map(|&seen| [count, seen, 0, 0, 0].into_iter().take(size));
+    let found = words(output.draws.as_ref().unwrap(), size * views);
+    assert!(draws.eq(found), "{what}");
+}
+
+/// Calls behind one step, query and pages do not disturb each other.
 #[test]
-fn calls_behind_one_step_and_pages_and_queries_of_it_do_not_disturb_each_other() {
+fn steps_queries_and_pages_are_culled_as_defined() {
     for adapter in adapters() {
         let mut rng = Rng(94);
+        let buffer = |contents: &[u8]| {
+            adapter.device.create_buffer_init(&BufferInitDescriptor {
+                label: None,
+                contents,
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        };
+        let limit = buffer(bytemuck::cast_slice(&[0u32, 2_400]));
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
@@ -472,10 +318,12 @@ fn calls_behind_one_step_and_pages_and_queries_of_it_do_not_disturb_each_other()
             };
             let mut gpu = broad_phase(&adapter, &descriptor);
             let objects = uniform(3000, &mut rng);
-            let scene = scene_of(&objects);
-            let lots: Vec<Vec<Frustum>> = [1, 32, 4, 0].map(|count| views(&objects, 1, count, &mut rng)).into();
-            let mut all: Vec<_> = (0..4).map(|_| Culling::new(None)).collect();
-            for _ in 0..3 {
+            let lots: [Vec<Frustum>; 4] = [1, 32, 4, 0].map(|count| views(&objects, 1, count, &mut rng));
+            let mut all = [0; 4].map(|_| Culling::new(None));
+            for round in 0..3 {
+                let mut scene = scene_of(&objects);
+                scene.object_count = [None, Some(1), Some(0)][round].map(|word| DeviceCount { buffer: &limit, word });
+                let is_used = &objects[..[3000, 2400, 0][round]];
                 let mut encoder = encoder(&adapter);
                 let mut outputs = Vec::new();
                 for (place, (culling, views)) in all.iter_mut().zip(&lots).enumerate() {
@@ -484,67 +332,23 @@ fn calls_behind_one_step_and_pages_and_queries_of_it_do_not_disturb_each_other()
                         1 => gpu.query(&mut encoder, QueryInput::default()).unwrap(),
                         _ => gpu.page(&mut encoder, Page::default()).unwrap(),
                     };
-                    let options = some_options(&mut rng);
-                    let source = Source::Host(views);
+                    let options = CullOptions {
+                        list_capacity: [None, Some(u32::MAX), Some(100), Some(0), Some(7)][rng.below(5)],
+                        draw: [None, Some(CullDraw::Vertices(36)), Some(CullDraw::Indices(14))][rng.below(3)],
+                    };
+                    let on_device = buffer(bytemuck::cast_slice(views));
+                    let source = match place {
+                        1 => Source::device(&on_device, views.len() as u32),
+                        _ => Source::Host(&views[..]),
+                    };
                     outputs.push((options, culling.record(&mut encoder, &step, source, options).unwrap()));
                 }
                 adapter.queue.submit([encoder.finish()]);
                 for ((culling, views), (options, output)) in all.iter_mut().zip(&lots).zip(&outputs) {
-                    let expected = reference::cull(&descriptor, &scene, views).unwrap();
-                    let found = found(&adapter, culling, output, views.len(), *options);
-                    check(&found, &expected, *options, &adapter.name);
+                    let expected = reference::cull(&descriptor, &scene_of(is_used), views).unwrap();
+                    let what = format!("round {round}, {options:?}, {scheme:?} on {}", adapter.name);
+                    check(&adapter, culling, output, &expected, *options, &what);
                 }
-            }
-        }
-    }
-}
-
-#[test]
-fn objects_past_a_limit_are_not_seen() {
-    for adapter in adapters() {
-        let objects = uniform(900, &mut Rng(95));
-        let limit = adapter.device.create_buffer_init(&BufferInitDescriptor {
-            label: Some("limit"),
-            contents: bytemuck::cast_slice(&[0u32, 400]),
-            usage: wgpu::BufferUsages::STORAGE,
-        });
-        for scheme in SCHEMES {
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                ..Default::default()
-            };
-            let mut gpu = broad_phase(&adapter, &descriptor);
-            let mut culling = Culling::new(None);
-            for (objects, limited, expected) in [
-                (&objects[..], true, 400),
-                (&objects[..], false, 900),
-                (&[][..], false, 0),
-            ] {
-                let input = Scene {
-                    objects: Source::Host(objects),
-                    object_count: limited.then_some(DeviceCount {
-                        buffer: &limit,
-                        word: 1,
-                    }),
-                    ..Default::default()
-                };
-                let mut encoder = encoder(&adapter);
-                let step = record(&mut gpu, &mut encoder, input);
-                let options = CullOptions {
-                    list_capacity: Some(u32::MAX),
-                    draw: Some(CullDraw::Vertices(3)),
-                };
-                let all = [Frustum::default(); 2];
-                let output = culling
-                    .record(&mut encoder, &step, Source::Host(&all), options)
-                    .unwrap();
-                adapter.queue.submit([encoder.finish()]);
-                let found = found(&adapter, &mut culling, &output, 2, options);
-                let expected = Visible {
-                    objects: vec![(0..expected).collect(); 2],
-                    invalid: 0,
-                };
-                check(&found, &expected, options, &format!("{scheme:?} on {}", adapter.name));
             }
         }
     }

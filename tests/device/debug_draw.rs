@@ -1,372 +1,203 @@
 use std::collections::BTreeSet;
+use std::mem::offset_of;
 
 use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};
-use crate::common::{Rng, TestAdapter, adapters, uniform};
+use crate::common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, OutputOptions, Pair, QueryInput,
-    Ray, RayMode, Rays, Scene, Scheme, Source, Statics, wgpu,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, GpuBroadPhase, Growth, LineVertex, Pair, Ray, RayMode, Scene,
+    Scheme, StepResult, wgpu,
 };
 
-struct Drawn {
-    vertices: Vec<LineVertex>,
-    args: Vec<u32>,
+const ALL: u32 = 1_000_000;
+
+fn descriptor(scheme: Scheme, growth: Growth, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
+    let mut descriptor = BroadPhaseDescriptor::default();
+    descriptor.outputs.ray_cells = true;
+    descriptor.outputs.ray_mode = RayMode::Any;
+    descriptor.outputs.growth = growth;
+    descriptor.outputs.capacities.entries = entries;
+    descriptor.scheme = scheme;
+    descriptor
 }
 
-fn draw(
-    adapter: &TestAdapter,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &Scene<'_>,
-    lines: DebugLines,
-    max_lines: u32,
-) -> Drawn {
-    let mut on_gpu = broad_phase(adapter, descriptor);
-    whole(adapter, &mut on_gpu, *scene);
-    let mut encoder = encoder(adapter);
-    let step = record(&mut on_gpu, &mut encoder, *scene);
-    let mut draw = DebugDraw::new(descriptor, Some("test"));
-    let output = draw
-        .record(&mut encoder, &step, lines, [1, 2, 3, 4], max_lines)
-        .unwrap();
-    adapter.queue.submit([encoder.finish()]);
-    let args: Vec<u32> = download(&adapter.device, &adapter.queue, &output.args, 20);
-    let bytes = 16 * u64::from(args[0]).max(1);
-    let mut vertices = download(&adapter.device, &adapter.queue, &output.vertices, bytes);
-    vertices.truncate(args[0] as usize);
-    Drawn { vertices, args }
+struct Drawing<'a> {
+    adapter: &'a TestAdapter,
+    on_gpu: GpuBroadPhase,
+    draw: DebugDraw,
+    scene: Scene<'a>,
 }
 
-fn boxes(drawn: &Drawn) -> BTreeSet<([u32; 3], [u32; 3], u32)> {
-    let corners = |lines: &[LineVertex]| {
-        let bound = |of: fn(f32, f32) -> f32, from: f32| {
-            let at = |axis: usize| lines.iter().map(|vertex| vertex.position[axis]).fold(from, of);
-            [0, 1, 2].map(at).map(f32::to_bits)
-        };
-        for line in lines.chunks(2) {
-            let [a, b] = [line[0].position, line[1].position];
-            assert!((0..3).filter(|&axis| a[axis] != b[axis]).count() <= 1, "{line:?}");
-        }
-        (
-            bound(f32::min, f32::INFINITY),
-            bound(f32::max, f32::NEG_INFINITY),
-            lines[0].color,
-        )
-    };
-    drawn.vertices.chunks(24).map(corners).collect()
-}
-
-#[test]
-fn boxes_and_pairs_are_drawn_where_they_are() {
-    for adapter in adapters() {
-        let mut rng = Rng(71);
-        let mut objects = uniform(200, &mut rng);
-        objects[3] = Aabb::new([f32::NAN; 3], [1.0; 3]);
-        objects[150].max[1] = f32::INFINITY;
-        for (scheme, statics) in SCHEMES.into_iter().zip([0, 50, 80]) {
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                ..Default::default()
-            };
-            let scene = Scene {
-                objects: Source::Host(&objects[statics..]),
-                statics: Statics {
-                    objects: Source::Host(&objects[..statics]),
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
-            let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 1_000_000);
-            assert_eq!(drawn.args, [200 * 24, 1, 0, 0, 200 * 24]);
-            let bits = |corner: [f32; 3]| corner.map(f32::to_bits);
-            let is_drawn = |object: &&Aabb| object.min[0].is_finite() && object.max[1].is_finite();
-            let mut expected: BTreeSet<_> = objects
-                .iter()
-                .filter(is_drawn)
-                .map(|object| (bits(object.min), bits(object.max), 0x0403_0201))
-                .collect();
-            expected.insert(([0; 3], [0; 3], 0x0403_0201));
-            assert_eq!(boxes(&drawn), expected, "{scheme:?} on {}", adapter.name);
-
-            let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Pairs, 1_000_000);
-            let mut on_gpu = broad_phase(&adapter, &descriptor);
-            let pairs = whole(&adapter, &mut on_gpu, scene).pairs;
-            assert!(pairs.len() > 50);
-            assert_eq!(drawn.args[0] as usize, 2 * pairs.len());
-            for (Pair { a, b }, line) in pairs.iter().zip(drawn.vertices.chunks(2)) {
-                let ends = [a, b].map(|&object| &objects[object as usize]);
-                for (vertex, object) in line.iter().zip(ends) {
-                    let is_drawn = ends.iter().all(is_drawn);
-                    let middle = |axis: usize| 0.5 * object.min[axis] + 0.5 * object.max[axis];
-                    let expected = if is_drawn { [0, 1, 2].map(middle) } else { [0.0; 3] };
-                    assert_eq!(vertex.position, expected);
-                }
-            }
-            let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 11);
-            assert_eq!(drawn.args, [0, 1, 0, 0, 200 * 24]);
-            let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 12 * 7 + 11);
-            assert_eq!(drawn.args, [7 * 24, 1, 0, 0, 200 * 24]);
+impl<'a> Drawing<'a> {
+    fn new(adapter: &'a TestAdapter, descriptor: &BroadPhaseDescriptor<'_>, scene: Scene<'a>) -> Self {
+        Self {
+            adapter,
+            on_gpu: broad_phase(adapter, descriptor),
+            draw: DebugDraw::new(descriptor, Some("test")),
+            scene,
         }
     }
-}
 
-#[test]
-fn occupied_cells_are_drawn() {
-    for adapter in adapters() {
-        let mut rng = Rng(72);
-        let objects: Vec<_> = (0..300)
-            .map(|index| {
-                let size = [1.0, 0.2, 7.0][index % 3];
-                let low = [0; 3].map(|_| 40.0 * rng.unit() - 20.0);
-                Aabb::new(low, low.map(|bound| bound + size * (0.5 + 0.5 * rng.unit())))
+    /// Returns the vertices and the arguments of the draw.
+    fn draw(&mut self, lines: DebugLines, max_lines: u32) -> (Vec<LineVertex>, [u32; 5]) {
+        let (device, queue) = (&self.adapter.device, &self.adapter.queue);
+        let mut encoder = encoder(self.adapter);
+        let step = record(&mut self.on_gpu, &mut encoder, self.scene);
+        let output = self.draw.record(&mut encoder, &step, lines, [1, 2, 3, 4], max_lines);
+        let output = output.unwrap();
+        assert!(output.vertices.usage().contains(wgpu::BufferUsages::VERTEX));
+        assert!(output.args.usage().contains(wgpu::BufferUsages::INDIRECT));
+        queue.submit([encoder.finish()]);
+        let args: Vec<u32> = download(device, queue, &output.args, 20);
+        let bytes = 16 * u64::from(args[0]).max(1);
+        let mut vertices = download(device, queue, &output.vertices, bytes);
+        vertices.truncate(args[0] as usize);
+        (vertices, args.try_into().unwrap())
+    }
+
+    /// Returns the corners of each box.
+    fn boxes(&mut self, lines: DebugLines) -> Vec<[[f32; 3]; 2]> {
+        let (vertices, args) = self.draw(lines, ALL);
+        assert_eq!(args, [args[0], 1, 0, 0, args[0]]);
+        let corners = |lines: &[LineVertex]| {
+            for line in lines.chunks(2) {
+                let [a, b] = [line[0].position, line[1].position];
+                assert!((0..3).filter(|&axis| a[axis] != b[axis]).count() <= 1, "{line:?}");
+            }
+            [f32::min, f32::max].map(|of: fn(f32, f32) -> f32| {
+                let bounds = lines.iter().map(|vertex| vertex.position);
+                bounds
+                    .reduce(|a, b| [0, 1, 2].map(|axis: usize| of(a[axis], b[axis])))
+                    .unwrap()
             })
-            .collect();
-        for scheme in SCHEMES {
-            let what = format!("{scheme:?} on {}", adapter.name);
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                ..Default::default()
-            };
-            let (statics, moving) = objects.split_at(100);
-            let scene = Scene {
-                objects: Source::Host(moving),
-                statics: Statics {
-                    objects: Source::Host(statics),
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
-            for (lines, objects) in [
-                (DebugLines::Cells { levels: !0 }, moving),
-                (DebugLines::StaticCells { levels: !0 }, statics),
-            ] {
-                let cells = boxes(&draw(&adapter, &descriptor, &scene, lines, 1_000_000));
-                let cells: Vec<_> = cells
-                    .iter()
-                    .map(|(low, high, _)| [low, high].map(|corner| corner.map(f32::from_bits)))
-                    .collect();
-                let has_corner = |[low, high]: &[[f32; 3]; 2], object: &Aabb| {
-                    (0..3).all(|axis| low[axis] <= object.min[axis] && object.min[axis] <= high[axis])
-                };
-                let meets = |[low, high]: &[[f32; 3]; 2], object: &Aabb| {
-                    (0..3).all(|axis| low[axis] <= object.max[axis] && object.min[axis] <= high[axis])
-                };
-                let is_uniform = matches!(scheme, Scheme::Uniform { .. });
-                for object in objects {
-                    // In the uniform scheme, a box that covers more than 64 cells is large and has no cell.
-                    let is_large = is_uniform && object.max[0] - object.min[0] > 1.5 * 2.0;
-                    assert!(
-                        is_large || cells.iter().any(|cell| has_corner(cell, object)),
-                        "{what}: {object:?}"
-                    );
-                }
-                for cell in &cells {
-                    let is_occupied = |object: &&Aabb| {
-                        if is_uniform {
-                            meets(cell, object)
-                        } else {
-                            has_corner(cell, object)
-                        }
-                    };
-                    assert!(objects.iter().any(|object| is_occupied(&object)), "{what}: {cell:?}");
-                }
-                assert!(cells.len() > 20, "{what}");
-            }
-            let count = |levels| {
-                let lines = DebugLines::Cells { levels };
-                draw(&adapter, &descriptor, &scene, lines, 1_000_000).args[0]
-            };
-            let (all, finest, rest) = (count(!0), count(1), count(!1));
-            assert_eq!(finest + rest, all, "{what}");
-            let is_adaptive = matches!(scheme, Scheme::Adaptive { .. });
-            assert!(finest > 0 && (rest > 0 || !is_adaptive), "{what}");
+        };
+        vertices.chunks(24).map(corners).collect()
+    }
+}
+
+fn is_drawn(object: &Aabb) -> bool {
+    object.min.iter().chain(&object.max).all(|bound| bound.is_finite())
+}
+
+fn check_boxes(drawing: &mut Drawing<'_>, objects: &[Aabb]) {
+    let bits = |corners: [[f32; 3]; 2]| corners.map(|corner| corner.map(f32::to_bits));
+    let drawn: BTreeSet<_> = drawing.boxes(DebugLines::Boxes).into_iter().map(bits).collect();
+    let mut expected: BTreeSet<_> = objects
+        .iter()
+        .filter(|object| is_drawn(object))
+        .map(|object| bits([object.min, object.max]))
+        .collect();
+    // Others have degenerate lines.
+    expected.insert([[0; 3]; 2]);
+    assert!(drawn == expected);
+    let all = 24 * objects.len() as u32;
+    for (max_lines, drawn) in [(11, 0), (12 * 7 + 11, 24 * 7), (ALL, all)] {
+        let (vertices, args) = drawing.draw(DebugLines::Boxes, max_lines);
+        assert_eq!(args, [drawn, 1, 0, 0, all]);
+        assert!(vertices.iter().all(|vertex| vertex.color == 0x0403_0201));
+    }
+}
+
+fn check_pairs(drawing: &mut Drawing<'_>, objects: &[Aabb], pairs: &[Pair]) {
+    let (vertices, args) = drawing.draw(DebugLines::Pairs, ALL);
+    assert!(pairs.len() > 50 && args[0] as usize == 2 * pairs.len());
+    for (Pair { a, b }, line) in pairs.iter().zip(vertices.chunks(2)) {
+        let ends = [a, b].map(|&object| &objects[object as usize]);
+        for (vertex, object) in line.iter().zip(ends) {
+            let middle = |axis: usize| 0.5 * object.min[axis] + 0.5 * object.max[axis];
+            let are_drawn = ends.iter().all(|end| is_drawn(end));
+            let expected = if are_drawn { [0, 1, 2].map(middle) } else { [0.0; 3] };
+            assert_eq!(vertex.position, expected);
         }
     }
 }
 
+fn check_cells(drawing: &mut Drawing<'_>, lines: DebugLines, objects: &[Aabb], scheme: Scheme) {
+    let is_uniform = matches!(scheme, Scheme::Uniform { .. });
+    let reaches = |[low, high]: &[[f32; 3]; 2], object: &Aabb, upper: [f32; 3]| {
+        (0..3).all(|axis| low[axis] <= upper[axis] && object.min[axis] <= high[axis])
+    };
+    let cells = drawing.boxes(lines);
+    let objects: Vec<_> = objects.iter().filter(|object| is_drawn(object)).collect();
+    for object in &objects {
+        // In the uniform scheme, a box that covers more than 64 cells is large and has no cell.
+        let is_large = is_uniform && object.max[0] - object.min[0] > 1.5 * 2.0;
+        let has_cell = cells.iter().any(|cell| reaches(cell, object, object.min));
+        assert!(has_cell || is_large, "{object:?}");
+    }
+    for cell in &cells {
+        let is_occupied = |object: &&Aabb| reaches(cell, object, if is_uniform { object.max } else { object.min });
+        assert!(objects.iter().any(is_occupied), "{cell:?}");
+    }
+    assert!(cells.len() > 20);
+}
+
+fn check_ray_cells(drawing: &mut Drawing<'_>, ray: &Ray, result: &StepResult) {
+    let boxes = drawing.boxes(DebugLines::RayCells);
+    assert!(boxes.len() == result.ray_cells.len() && boxes.len() > 3);
+    for [low, high] in boxes {
+        let side = high[1] - low[1];
+        assert!((0..3).all(|axis| (high[axis] - low[axis] - side).abs() < 1e-4 * side.max(20.0)));
+        let is_near = |axis: usize| {
+            let [from, to] = [low[0], high[0]].map(|x| ray.origin[axis] + (x - ray.origin[0]) * ray.direction[axis]);
+            from.min(to) <= high[axis] + 2.0 * side && from.max(to) >= low[axis] - 2.0 * side
+        };
+        assert!(is_near(1) && is_near(2), "{low:?} {high:?}");
+    }
+}
+
 #[test]
-fn cells_without_room_for_an_entry_are_not_drawn() {
+fn the_vertex_layout_is_that_of_the_lines() {
+    let [position, color] = DebugDraw::VERTICES.attributes else {
+        panic!("position and colour");
+    };
+    let stride = DebugDraw::VERTICES.array_stride as usize;
+    let color_offset = offset_of!(LineVertex, color) as u64;
+    assert_eq!(
+        (stride, position.offset, color.offset),
+        (size_of::<LineVertex>(), 0, color_offset)
+    );
+    let formats = [position.format, color.format];
+    assert_eq!(formats, [wgpu::VertexFormat::Float32x3, wgpu::VertexFormat::Unorm8x4]);
+}
+
+/// Programs of the gallery draw such lines in a render pass.
+#[test]
+fn lines_are_where_boxes_pairs_and_cells_are() {
+    let mut rng = Rng(72);
+    let mut objects: Vec<_> = (0..300)
+        .map(|index| {
+            let size = [1.0, 0.2, 7.0][index % 3];
+            let low = rng.point(40.0).map(|bound| bound - 20.0);
+            Aabb::new(low, low.map(|bound| bound + size * (0.5 + 0.5 * rng.unit())))
+        })
+        .collect();
+    objects[3].min = [f32::NAN; 3];
+    objects[150].max[1] = f32::INFINITY;
+    let (statics, moving) = objects.split_at(100);
+    let rays = [Ray::new([-50.0, 3.0, 2.0], [1.0, 0.1, 0.05], f32::INFINITY)];
+    let mut scene = Scene::default();
+    scene.query.rays = rays[..].into();
+    scene.statics.objects = statics.into();
+    scene.objects = moving.into();
     for adapter in adapters() {
-        let objects = uniform(200, &mut Rng(74));
-        let descriptor = BroadPhaseDescriptor {
-            scheme: Scheme::Uniform { cell_size: 1.5 },
-            outputs: OutputOptions {
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    entries: Some(50),
-                    ..Default::default()
-                },
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let scene = Scene {
-            objects: Source::Host(&objects),
-            ..Default::default()
-        };
-        let mut on_gpu = broad_phase(&adapter, &descriptor);
-        let mut encoder = encoder(&adapter);
-        let step = record(&mut on_gpu, &mut encoder, scene);
-        let mut draw = DebugDraw::new(&descriptor, None);
-        let lines = DebugLines::Cells { levels: !0 };
-        let output = draw.record(&mut encoder, &step, lines, [0; 4], 100_000).unwrap();
-        adapter.queue.submit([encoder.finish()]);
-        let args: Vec<u32> = download(&adapter.device, &adapter.queue, &output.args, 20);
+        for scheme in SCHEMES {
+            println!("{scheme:?} on {}", adapter.name);
+            let mut drawing = Drawing::new(&adapter, &descriptor(scheme, Growth::Grow, None), scene);
+            let result = whole(&adapter, &mut drawing.on_gpu, scene);
+            check_boxes(&mut drawing, &objects);
+            check_pairs(&mut drawing, &objects, &result.pairs);
+            let cells = |levels| DebugLines::Cells { levels };
+            check_cells(&mut drawing, cells(!0), moving, scheme);
+            check_cells(&mut drawing, DebugLines::StaticCells { levels: !0 }, statics, scheme);
+            check_ray_cells(&mut drawing, &rays[0], &result);
+            let [all, finest, rest] = [!0, 1, !1].map(|levels| drawing.draw(cells(levels), ALL).1[0]);
+            assert_eq!(finest + rest, all);
+            assert!(finest > 0 && (rest > 0 || !matches!(scheme, Scheme::Adaptive { .. })));
+        }
+        // Only entries that fit have cells.
+        let fixed = descriptor(SCHEMES[1], Growth::Fixed, Some(50));
+        let mut drawing = Drawing::new(&adapter, &fixed, scene);
+        let (_, args) = drawing.draw(DebugLines::Cells { levels: !0 }, ALL);
         assert!((10 * 24..=50 * 24).contains(&args[0]), "{args:?}");
-    }
-}
-
-#[test]
-fn cells_that_rays_visit_are_drawn_along_them() {
-    for adapter in adapters() {
-        let objects = uniform(400, &mut Rng(73));
-        let ray = Ray::new([-50.0, 3.0, 2.0], [1.0, 0.1, 0.05], f32::INFINITY);
-        for scheme in SCHEMES {
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                outputs: OutputOptions {
-                    ray_cells: true,
-                    ray_mode: RayMode::Any,
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
-            let scene = Scene {
-                objects: Source::Host(&objects),
-                query: QueryInput {
-                    rays: Rays::Plain(Source::Host(&[ray])),
-                    ..QueryInput::default()
-                },
-                ..Default::default()
-            };
-            let drawn = draw(&adapter, &descriptor, &scene, DebugLines::RayCells, 1_000_000);
-            let mut on_gpu = broad_phase(&adapter, &descriptor);
-            let cells = whole(&adapter, &mut on_gpu, scene).ray_cells;
-            assert_eq!(drawn.args[0] as usize, 24 * cells.len());
-            assert!(cells.len() > 3);
-            for (low, high, _) in boxes(&drawn) {
-                let [low, high] = [low, high].map(|corner| corner.map(f32::from_bits));
-                let side = high[1] - low[1];
-                assert!((0..3).all(|axis| (high[axis] - low[axis] - side).abs() < 1e-4 * side.max(20.0)));
-                let is_near = |axis: usize| {
-                    let at = |x: f32| ray.origin[axis] + (x - ray.origin[0]) * ray.direction[axis];
-                    let (from, to) = (at(low[0]), at(high[0]));
-                    from.min(to) <= high[axis] + 2.0 * side && from.max(to) >= low[axis] - 2.0 * side
-                };
-                assert!(is_near(1) && is_near(2), "{scheme:?}: {low:?} {high:?}");
-            }
-        }
-    }
-}
-
-#[test]
-fn a_render_pass_draws_from_the_buffers() {
-    const PIXELS: u32 = 64;
-    for adapter in adapters() {
-        let device = &adapter.device;
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: None,
-            source: wgpu::ShaderSource::Wgsl(
-                "struct Corner { @builtin(position) at: vec4<f32>, @location(0) color: vec4<f32> }
-                @vertex fn corner(@location(0) position: vec3<f32>, @location(1) color: vec4<f32>) -> Corner {
-                    return Corner(vec4<f32>(position.xy / 8.0, 0.5, 1.0), color);
-                }
-                @fragment fn color(corner: Corner) -> @location(0) vec4<f32> { return corner.color; }"
-                    .into(),
-            ),
-        });
-        let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor::default());
-        let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
-            label: None,
-            layout: Some(&layout),
-            vertex: wgpu::VertexState {
-                module: &module,
-                entry_point: None,
-                compilation_options: Default::default(),
-                buffers: &[Some(DebugDraw::VERTICES)],
-            },
-            primitive: wgpu::PrimitiveState {
-                topology: wgpu::PrimitiveTopology::LineList,
-                ..Default::default()
-            },
-            depth_stencil: None,
-            multisample: Default::default(),
-            fragment: Some(wgpu::FragmentState {
-                module: &module,
-                entry_point: None,
-                compilation_options: Default::default(),
-                targets: &[Some(wgpu::TextureFormat::Rgba8Unorm.into())],
-            }),
-            multiview_mask: None,
-            cache: None,
-        });
-        let size = wgpu::Extent3d {
-            width: PIXELS,
-            height: PIXELS,
-            depth_or_array_layers: 1,
-        };
-        let target = device.create_texture(&wgpu::TextureDescriptor {
-            label: None,
-            size,
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: wgpu::TextureFormat::Rgba8Unorm,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
-            view_formats: &[],
-        });
-        let picture = device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: u64::from(4 * PIXELS * PIXELS),
-            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
-            mapped_at_creation: false,
-        });
-        let descriptor = BroadPhaseDescriptor::default();
-        let mut on_gpu = broad_phase(&adapter, &descriptor);
-        let mut draw = DebugDraw::new(&descriptor, None);
-        let objects = [Aabb::new([-4.1, -4.1, 0.0], [4.1, 4.1, 1.0])];
-        let mut encoder = encoder(&adapter);
-        let scene = Scene {
-            objects: Source::Host(&objects),
-            ..Default::default()
-        };
-        let step = record(&mut on_gpu, &mut encoder, scene);
-        let lines = draw
-            .record(&mut encoder, &step, DebugLines::Boxes, [255, 0, 51, 255], 12)
-            .unwrap();
-        {
-            let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
-                color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                    view: &target.create_view(&Default::default()),
-                    depth_slice: None,
-                    resolve_target: None,
-                    ops: wgpu::Operations {
-                        load: wgpu::LoadOp::Clear(wgpu::Color::TRANSPARENT),
-                        store: wgpu::StoreOp::Store,
-                    },
-                })],
-                ..Default::default()
-            });
-            pass.set_pipeline(&pipeline);
-            pass.set_vertex_buffer(0, lines.vertices.slice(..));
-            pass.draw_indirect(&lines.args, 0);
-        }
-        encoder.copy_texture_to_buffer(
-            target.as_image_copy(),
-            wgpu::TexelCopyBufferInfo {
-                buffer: &picture,
-                layout: wgpu::TexelCopyBufferLayout {
-                    offset: 0,
-                    bytes_per_row: Some(4 * PIXELS),
-                    rows_per_image: None,
-                },
-            },
-            size,
-        );
-        adapter.queue.submit([encoder.finish()]);
-        let pixels: Vec<[u8; 4]> = download(device, &adapter.queue, &picture, picture.size());
-        let drawn = pixels.iter().filter(|pixel| **pixel == [255, 0, 51, 255]).count();
-        let blank = pixels.iter().filter(|pixel| **pixel == [0; 4]).count();
-        // The box has four edges of 33 pixels.
-        assert!((120..=140).contains(&drawn), "{drawn} pixels on {}", adapter.name);
-        assert_eq!(drawn + blank, pixels.len());
     }
 }

@@ -6,8 +6,8 @@ use crate::common::steps::{self, SCHEMES, broad_phase, encoder, read};
 use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, ObjectNames, ObjectSet,
-    OutputOptions, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError, wgpu,
+    Aabb, BroadPhaseDescriptor, Events, GpuBroadPhase, Growth, Handle, ObjectNames, ObjectSet, Pair, PairEvent,
+    PairEvents, ReadBackError, Scene, Scheme, Source, Status, StepError, wgpu,
 };
 use pollster::block_on;
 
@@ -112,6 +112,21 @@ fn row(touch: Touch) -> PairEvent {
     touch.into()
 }
 
+fn scene_of(boxes: &[Aabb]) -> Scene<'_> {
+    Scene {
+        objects: boxes.into(),
+        ..Default::default()
+    }
+}
+
+fn descriptor(scheme: Scheme, pairs: u32, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
+    let mut descriptor = BroadPhaseDescriptor::default();
+    descriptor.outputs.capacities.pairs = Some(pairs);
+    descriptor.outputs.capacities.entries = entries;
+    descriptor.scheme = scheme;
+    descriptor
+}
+
 fn read_events(events: &mut PairEvents) -> Events {
     block_on(events.read_back()).unwrap()
 }
@@ -129,7 +144,7 @@ fn record(
 }
 
 #[test]
-fn events_go_on_after_another_descriptor() {
+fn events_continue_after_another_descriptor() {
     for adapter in adapters() {
         let mut rng = Rng(31);
         let mut set = ObjectSet::new();
@@ -138,18 +153,7 @@ fn events_go_on_after_another_descriptor() {
         let mut events = PairEvents::new(None);
         let mut before = BTreeSet::new();
         for (turn, scheme) in SCHEMES.into_iter().cycle().take(7).enumerate() {
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                outputs: OutputOptions {
-                    capacities: Capacities {
-                        pairs: Some([4000, 1 << 14][turn % 2]),
-                        entries: Some(1 << 16),
-                        ..Capacities::default()
-                    },
-                    ..Default::default()
-                },
-                ..BroadPhaseDescriptor::default()
-            };
+            let descriptor = descriptor(scheme, [4000, 1 << 14][turn % 2], Some(1 << 16));
             gpu.set_descriptor(&descriptor).expect("a descriptor that works");
             for _ in 0..20 {
                 disturb(&mut set, &mut handles, &mut rng);
@@ -176,18 +180,7 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
                 _ => daily_or_full(60, 150),
             };
             let mut rng = Rng(0xe7e5);
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                outputs: OutputOptions {
-                    capacities: Capacities {
-                        pairs: Some(1 << 13),
-                        entries: Some(1 << 14),
-                        ..Default::default()
-                    },
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
+            let descriptor = descriptor(scheme, 1 << 13, Some(1 << 14));
             let mut broad_phase = broad_phase(&adapter, &descriptor);
             let mut events = PairEvents::new(None);
             let mut set = ObjectSet::new();
@@ -228,7 +221,7 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
 }
 
 #[test]
-fn many_pairs_that_come_and_go_are_reported_once() {
+fn thousands_of_pairs_that_come_and_go_are_reported_once() {
     for adapter in adapters() {
         let mut rng = Rng(77);
         let mut boxes = crate::common::uniform(20_000, &mut rng);
@@ -236,10 +229,7 @@ fn many_pairs_that_come_and_go_are_reported_once() {
         let mut events = PairEvents::new(Some("many"));
         let mut before = BTreeSet::new();
         for round in 0..3 {
-            let input = Scene {
-                objects: Source::Host(&boxes),
-                ..Default::default()
-            };
+            let input = scene_of(&boxes);
             let mut encoder = encoder(&adapter);
             let output = steps::record(&mut broad_phase, &mut encoder, input);
             let names = ObjectNames::default();
@@ -269,16 +259,7 @@ fn many_pairs_that_come_and_go_are_reported_once() {
 fn outputs_may_grow_from_step_to_step() {
     for adapter in adapters() {
         let mut rng = Rng(5);
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                capacities: Capacities {
-                    pairs: Some(64),
-                    ..Default::default()
-                },
-                ..Default::default()
-            },
-            ..Default::default()
-        };
+        let descriptor = descriptor(Scheme::default(), 64, None);
         let mut broad_phase = broad_phase(&adapter, &descriptor);
         let mut events = PairEvents::new(None);
         let mut boxes = Vec::new();
@@ -286,10 +267,7 @@ fn outputs_may_grow_from_step_to_step() {
         let mut seen = BTreeSet::new();
         for step in 0..24 {
             boxes.extend((0..40).map(|_| random_box(&mut rng)));
-            let input = Scene {
-                objects: Source::Host(&boxes),
-                ..Default::default()
-            };
+            let input = scene_of(&boxes);
             let mut encoder = encoder(&adapter);
             let output = steps::record(&mut broad_phase, &mut encoder, input);
             let events_of = events.record(&mut encoder, &output, ObjectNames::default()).unwrap();
@@ -366,13 +344,10 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
 }
 
 #[test]
-fn generations_may_lie_on_the_device() {
+fn generations_may_be_on_the_host_or_the_device() {
     for adapter in adapters() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
-        let input = Scene {
-            objects: Source::Host(&boxes),
-            ..Default::default()
-        };
+        let input = scene_of(&boxes);
         let words = [7u32, 8, 9, 10];
         // Larger than a binding may be, so only a range can be bound.
         let large = wgpu::BufferDescriptor {
@@ -428,10 +403,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
             let mut events = PairEvents::new(None);
             let mut frame = |events: &mut PairEvents, count| {
                 let mut encoder = encoder(&adapter);
-                let input = Scene {
-                    objects: Source::Host(&boxes[..count]),
-                    ..Default::default()
-                };
+                let input = scene_of(&boxes[..count]);
                 let output = steps::record(&mut on_gpu, &mut encoder, input);
                 let recorded = events.record(&mut encoder, &output, ObjectNames::default());
                 recorded.map(drop).map(|()| encoder.finish())
@@ -453,10 +425,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
                 events.reset();
             }
             let [mut step, mut own] = [encoder(&adapter), encoder(&adapter)];
-            let input = Scene {
-                objects: Source::Host(&boxes),
-                ..Default::default()
-            };
+            let input = scene_of(&boxes);
             let output = steps::record(&mut on_gpu, &mut step, input);
             events.record(&mut own, &output, ObjectNames::default()).unwrap();
             drop(step);
@@ -467,29 +436,17 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
 }
 
 #[test]
-fn refusals_are_forgotten_and_memory_is_as_documented() {
+fn a_refused_step_changes_no_event_and_memory_is_as_documented() {
     let adapters = adapters();
     for adapter in &adapters {
         let boxes = crate::common::uniform(40_000, &mut Rng(8));
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                capacities: Capacities {
-                    pairs: Some(1 << 18),
-                    ..Default::default()
-                },
-                growth: Growth::Fixed,
-                ..Default::default()
-            },
-            ..Default::default()
-        };
+        let mut descriptor = descriptor(Scheme::default(), 1 << 18, None);
+        descriptor.outputs.growth = Growth::Fixed;
         let mut broad_phase = broad_phase(adapter, &descriptor);
         let mut events = PairEvents::new(None);
         let mut frame = |events: &mut PairEvents, names| {
             let mut encoder = encoder(adapter);
-            let input = Scene {
-                objects: Source::Host(&boxes),
-                ..Default::default()
-            };
+            let input = scene_of(&boxes);
             let output = steps::record(&mut broad_phase, &mut encoder, input);
             let recorded = events.record(&mut encoder, &output, names).map(|_| ());
             if recorded.is_ok() {
