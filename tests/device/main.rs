@@ -42,4 +42,3 @@ mod sources;
 mod statics;
 mod step;
 mod table;
-mod varying_counts;
