@@ -1,9 +1,7 @@
-use crate::common::pool::opened;
-use crate::common::{Rng, adapters, uniform};
+use crate::common::pool::pooled;
+use crate::common::{Rng, daily_adapters, uniform};
 use gpu_broad_phase::cpu::{self, CancelToken};
-use gpu_broad_phase::{
-    BroadPhaseDescriptor, BroadPhaseError, Capacities, OutputOptions, Queries, Query, QueryInput, Source,
-};
+use gpu_broad_phase::{BroadPhaseDescriptor, BroadPhaseError, Capacities, OutputOptions, QueryInput};
 use pollster::block_on;
 use wild::answers::sorted;
 
@@ -13,9 +11,8 @@ const ROUNDS: u32 = 1024;
 #[test]
 fn a_cancel_token_ends_work_between_two_submissions() {
     let objects = uniform(2000, &mut Rng(19));
-    let queries = objects.iter().map(|&aabb| Query::overlaps(aabb)).collect::<Vec<_>>();
     let input = QueryInput {
-        queries: Queries::General(Source::Host(&queries)),
+        queries: objects[..].into(),
         ..QueryInput::default()
     };
     let descriptor = BroadPhaseDescriptor {
@@ -29,14 +26,12 @@ fn a_cancel_token_ends_work_between_two_submissions() {
         ..BroadPhaseDescriptor::default()
     };
     let expected = sorted(cpu::step(&descriptor, &objects, &[]).unwrap().pairs);
-    assert!(expected.len() > 500, "{}", expected.len());
-    for adapter in adapters() {
-        let mut headless = opened(&adapter, &descriptor);
-        let name = &adapter.name;
+    for adapter in daily_adapters() {
+        let mut headless = pooled(&adapter, &descriptor);
         // On a busy machine, a step may end before its progress is seen.
         let mut attempts = 0..100;
         let token = loop {
-            assert!(attempts.next().is_some(), "no step was ended on {name}");
+            assert!(attempts.next().is_some(), "no step was ended on {}", adapter.name);
             let token = CancelToken::default();
             let result = std::thread::scope(|scope| {
                 let step = || block_on(headless.step(&objects, &[]));
@@ -48,22 +43,21 @@ fn a_cancel_token_ends_work_between_two_submissions() {
                 work.join().unwrap()
             });
             match result {
-                Ok(result) => assert_eq!(sorted(result.pairs), expected, "{name}"),
+                Ok(result) => assert_eq!(sorted(result.pairs), expected),
                 Err(error) => {
-                    assert_eq!(error, BroadPhaseError::Cancelled, "{name}");
+                    assert_eq!(error, BroadPhaseError::Cancelled);
                     break token;
                 }
             }
         };
         let (done, total) = token.progress();
-        assert!(total == ROUNDS && done < total, "{done} of {total} rounds on {name}");
-        let refused = block_on(headless.query(&input)).unwrap_err();
-        assert_eq!(refused, BroadPhaseError::NoStep, "{name}");
+        assert!(total == ROUNDS && done < total, "{done} of {total} rounds");
+        assert_eq!(block_on(headless.query(&input)), Err(BroadPhaseError::NoStep));
         let result = block_on(headless.step(&objects, &[])).expect("a step");
-        assert_eq!(sorted(result.pairs), expected, "{name}");
+        assert_eq!(sorted(result.pairs), expected);
         let cancelled = token.run(|| block_on(headless.query(&input)));
-        assert_eq!(cancelled.unwrap_err(), BroadPhaseError::Cancelled, "{name}");
+        assert_eq!(cancelled, Err(BroadPhaseError::Cancelled));
         let found = block_on(headless.query(&input)).expect("an answer");
-        assert_eq!(found.query_objects.len(), 2 * expected.len() + objects.len(), "{name}");
+        assert_eq!(found.query_objects.len(), 2 * expected.len() + objects.len());
     }
 }

@@ -33,5 +33,4 @@ mod snapshot;
 mod statics;
 mod steps;
 mod table;
-mod varying_counts;
 mod wild;

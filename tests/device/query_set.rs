@@ -1,417 +1,148 @@
-use crate::common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder, sorted};
-use crate::common::{Rng, adapters, sweep, uniform};
+//! Query sets compared with brute force, beside the results of their step.
+
+use crate::common::steps::{RAY_MODES, UNIT, broad_phase, encoder, read};
+use crate::common::{adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Output, OutputOptions, Page, Queries, Query,
-    QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, ResultOrder, Scene, Source, Statics, Status,
-    StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
+    BroadPhaseDescriptor, Capacities, Growth, Output, OutputOptions, Page, QueryInput, QueryMode, ReadBackError,
+    ResultOrder, Scene, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
+use wild::{Expected, check_definition};
 
-struct Frame {
-    boxes: Vec<Aabb>,
-    statics: Vec<Aabb>,
-    worlds: [Vec<u32>; 2],
-    rays: Vec<Ray>,
-    swept: Vec<SweptRay>,
-    spheres: Vec<Query>,
-    /// Generation of the static objects, which also selects their number.
-    generation: u64,
+fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
+    check_definition(descriptor, scene, &Expected::of(descriptor, scene), result, what);
 }
 
-impl Frame {
-    fn new(count: usize, generation: u64, worlds: u32, rng: &mut Rng) -> Self {
-        let boxes = uniform(count, rng);
-        let statics = uniform(if generation.is_multiple_of(3) { 0 } else { 60 }, rng);
-        let rays: Vec<_> = (0..50)
-            .map(|_| {
-                let at = |rng: &mut Rng| 10.0 * rng.unit();
-                Ray::new(
-                    [at(rng), at(rng), at(rng)],
-                    [rng.unit() - 0.5, rng.unit() - 0.5, rng.unit()],
-                    30.0,
-                )
-            })
-            .collect();
-        let mut of = |count: usize| -> Vec<u32> {
-            let count = if worlds > 1 { count } else { 0 };
-            (0..count).map(|_| rng.below(worlds as usize) as u32).collect()
-        };
-        Self {
-            worlds: [of(boxes.len()), of(statics.len())],
-            swept: sweep(&rays, worlds, rng),
-            spheres: boxes
-                .iter()
-                .step_by(5)
-                .map(|of| Query::sphere(of.min, 0.75).in_world(rng.below(worlds as usize) as u32))
-                .collect(),
-            boxes,
-            statics,
-            rays,
-            generation,
-        }
-    }
-
-    fn input(&self) -> Scene<'_> {
-        Scene {
-            objects: Source::Host(&self.boxes),
-            worlds: Source::Host(&self.worlds[0]),
-            statics: Statics {
-                objects: Source::Host(&self.statics),
-                worlds: Source::Host(&self.worlds[1]),
-                generation: self.generation,
-            },
-            query: QueryInput {
-                rays: Source::Host(&self.rays[..]).into(),
-                queries: Queries::Boxes(Source::Host(&self.boxes[..20])),
-                ..QueryInput::default()
-            },
-            ..Default::default()
-        }
-    }
-
-    fn scene<'s>(&'s self, rays: Rays<'s>, queries: Queries<'s>) -> Scene<'s> {
-        Scene {
-            objects: Source::Host(&self.boxes),
-            worlds: Source::Host(&self.worlds[0]),
-            statics: Statics {
-                objects: Source::Host(&self.statics),
-                worlds: Source::Host(&self.worlds[1]),
-                generation: self.generation,
-            },
-            query: QueryInput {
-                rays,
-                queries,
-                ..QueryInput::default()
-            },
-            ..Scene::default()
-        }
-    }
-}
-
-fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, found: &StepResult, what: &str) {
-    assert!(found.counters.is_complete(), "{what}: {}", found.counters.status);
-    check_hits(
-        found,
-        descriptor.outputs.ray_mode,
-        &brute_force::scene_rays(descriptor, scene).unwrap(),
-        what,
-    );
-    check_lists(found, &brute_force::scene_queries(descriptor, scene).unwrap(), what);
-}
-
-const ROOMY: Capacities = Capacities {
-    pairs: Some(1 << 16),
-    hits: Some(1 << 14),
-    entries: Some(1 << 14),
-    ray_cells: None,
-    results: Some(1 << 14),
-    rounds: None,
-};
-
+/// Each scene gives the broad phase another descriptor and the sets other options.
 #[test]
-fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
+fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
+    let numbers = (0..).filter(|&number| wild::is_daily(&wild::descriptor(number)));
+    let numbers: Vec<_> = numbers.take(daily_or_full(42, 600)).collect();
     for adapter in adapters() {
-        for (turn, scheme) in SCHEMES.into_iter().enumerate() {
-            for (dimensions, worlds) in [(Dimensions::Three, 1), (Dimensions::Two, 1), (Dimensions::Three, 3)] {
-                let descriptor = BroadPhaseDescriptor {
-                    scheme,
-                    dimensions,
-                    worlds,
-                    margin: if turn == 1 { 0.125 } else { 0.0 },
-                    outputs: OutputOptions {
-                        ray_mode: RayMode::All,
-                        capacities: ROOMY,
-                        ..Default::default()
-                    },
-                    ..Default::default()
-                };
-                let mut gpu = broad_phase(&adapter, &descriptor);
-                let of_picking = OutputOptions {
-                    ray_mode: RayMode::Closest,
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let outputs = gpu.descriptor().outputs;
+        let (mut timed, mut compared) = (0, 0);
+        let mut sets = ["picking", "sensors"].map(|name| gpu.query_set(name, &outputs).expect("options"));
+        for (case, &number) in numbers.iter().enumerate().filter(|(case, _)| adapter.runs(*case)) {
+            let mut descriptor = wild::descriptor(number);
+            descriptor.count_candidates = false;
+            (descriptor.outputs.growth, descriptor.outputs.capacities) = (Growth::Grow, Capacities::default());
+            let what = format!("scene {number} on {}, {descriptor:?}", adapter.name);
+            let wild = wild::scene(number, &descriptor);
+            let scene = wild.scene(number);
+            gpu.set_descriptor(&descriptor).expect("a descriptor");
+            let of_sets = [1, 2].map(|further| BroadPhaseDescriptor {
+                pairs: false,
+                outputs: OutputOptions {
+                    ray_mode: RAY_MODES[(case + further) % 3],
+                    order: [ResultOrder::Sorted, ResultOrder::Deterministic][(case + further) % 2],
+                    timestamps: further == 1 && case.is_multiple_of(2),
                     ..descriptor.outputs
-                };
-                let of_sensors = OutputOptions {
-                    ray_mode: RayMode::Any,
-                    order: ResultOrder::Sorted,
-                    ..descriptor.outputs
-                };
-                let mut picking = gpu.query_set("picking", &of_picking).expect("options");
-                let mut sensors = gpu.query_set("sensors", &of_sensors).expect("options");
-                let [of_picking, of_sensors] = [RayMode::Closest, RayMode::Any].map(|ray_mode| BroadPhaseDescriptor {
-                    outputs: OutputOptions {
-                        ray_mode,
-                        ..descriptor.outputs
-                    },
-                    ..descriptor
-                });
-                let mut rng = Rng(3 + turn as u64);
-                for generation in 0..5 {
-                    let what = format!("{}, {descriptor:?}, frame {generation}", adapter.name);
-                    let frame = Frame::new(150 + 70 * generation as usize, generation, worlds, &mut rng);
-                    let picks = QueryInput {
-                        rays: Source::Host(&frame.swept[..]).into(),
-                        queries: Queries::Boxes(Source::Host(&frame.boxes[..9])),
-                        ..Default::default()
-                    };
-                    let senses = QueryInput {
-                        rays: Source::Host(&frame.rays[..31]).into(),
-                        queries: Queries::General(Source::Host(&frame.spheres)),
-                        ..Default::default()
-                    };
-                    let mut encoder = encoder(&adapter);
-                    let step = gpu.step(&mut encoder, frame.input()).expect("a step");
-                    let picked = picking.record(&mut encoder, &step, picks).expect("a set");
-                    assert!(picked.pairs.is_none() && picked.counters != step.counters);
-                    let sensed = sensors.record(&mut encoder, &step, senses).expect("a set");
-                    assert_eq!(picked.table.records, sensed.table.records);
-                    assert_ne!(
-                        picked.queries.objects.unwrap().buffer,
-                        sensed.queries.objects.unwrap().buffer
-                    );
-                    let later = picking.record_read_back(&mut encoder, Output::ALL).expect("a handle");
-                    if generation == 3 {
-                        picking.record(&mut encoder, &step, senses).expect("a set");
-                    }
-                    adapter.queue.submit([encoder.finish()]);
-                    let result = block_on(gpu.read_back()).expect("a result");
-                    let found = block_on(sensors.read_back()).expect("a result");
-                    let picked = block_on(picking.read_back()).expect("a result");
-                    let own = frame.scene(frame.rays[..].into(), Queries::Boxes(Source::Host(&frame.boxes[..20])));
-                    assert_eq!(
-                        sorted(result.pairs.clone()),
-                        brute_force::scene_pairs(&descriptor, &own).unwrap(),
-                        "{what}"
-                    );
-                    check(&descriptor, &own, &result, &what);
-                    let scene = frame.scene(frame.rays[..31].into(), Queries::General(Source::Host(&frame.spheres)));
-                    check(&of_sensors, &scene, &found, &what);
-                    if generation == 3 {
-                        check(&of_picking, &scene, &picked, &what);
-                    }
-                    let scene = frame.scene(frame.swept[..].into(), Queries::Boxes(Source::Host(&frame.boxes[..9])));
-                    check(&of_picking, &scene, &block_on(later).expect("an answer"), &what);
-                }
+                },
+                ..descriptor
+            });
+            for (set, descriptor) in sets.iter_mut().zip(&of_sets) {
+                set.set_options(&descriptor.outputs).expect("options");
+                assert_eq!(block_on(set.read_back()), Err(ReadBackError::NoStep), "{what}");
             }
+            // The first set asks twice, first what its step asks, then something else.
+            let other = wild.later.clone().unwrap_or((wild.asks.clone(), QueryMode::Nearest(2)));
+            let asked = [
+                scene.query,
+                QueryInput {
+                    queries: other.0.queries(),
+                    query_mode: other.1,
+                    ..scene.query
+                },
+            ];
+            let scenes = asked.map(|query| Scene { query, ..scene });
+            let mut is_complete = false;
+            for _ in 0..4 {
+                let mut encoder = encoder(&adapter);
+                let step = gpu.step(&mut encoder, scene).expect("a step");
+                let [picking, sensors] = &mut sets;
+                let picked = picking.record(&mut encoder, &step, asked[0]).expect("a set");
+                assert!(picked.pairs.is_none() && picked.counters != step.counters, "{what}");
+                let first = picking.record_read_back(&mut encoder, Output::ALL).expect("a handle");
+                sensors.record(&mut encoder, &step, asked[0]).expect("a set");
+                picking.record(&mut encoder, &step, asked[1]).expect("a set");
+                adapter.queue.submit([encoder.finish()]);
+                let results = [
+                    read(&mut gpu),
+                    block_on(picking.read_back()).expect("a result"),
+                    block_on(sensors.read_back()).expect("a result"),
+                ];
+                let first = block_on(first).expect("a result");
+                is_complete = results.iter().all(|result| result.counters.is_complete());
+                if !is_complete {
+                    continue;
+                }
+                check(&descriptor, &scene, &results[0], &what);
+                check(&of_sets[0], &scenes[1], &results[1], &format!("{what}: picking"));
+                check(&of_sets[1], &scenes[0], &results[2], &format!("{what}: sensors"));
+                // Its copy is as large as the results of the second query.
+                if first.counters.is_complete() {
+                    check(&of_sets[0], &scenes[0], &first, &format!("{what}: picking, first"));
+                    compared += 1;
+                }
+                let is_timed = !results[1].timings.is_empty();
+                assert!(!is_timed || of_sets[0].outputs.timestamps, "{what}");
+                timed += usize::from(is_timed);
+                break;
+            }
+            assert!(is_complete, "{what}: not complete after four steps");
         }
+        let has_times = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        assert_eq!(timed > 0, has_times, "{timed} on {}", adapter.name);
+        assert!(compared > 5, "{compared} on {}", adapter.name);
     }
 }
 
 #[test]
-fn sets_grow_and_turn_pages_on_their_own() {
-    for adapter in adapters() {
-        let name = &adapter.name;
-        let descriptor = BroadPhaseDescriptor {
-            pairs: false,
-            ..Default::default()
-        };
-        let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
-        let before = gpu.memory().total();
-        assert_eq!((set.memory().total(), before), (0, 0), "{name}");
-        let boxes = vec![UNIT; 200];
-        let asked = QueryInput {
-            queries: Queries::Boxes(Source::Host(&boxes)),
-            ..Default::default()
-        };
-        let mut whole = 0;
-        for frame in 0..6 {
+fn sets_grow_page_trim_and_outlive_their_broad_phase() {
+    let boxes = [UNIT; 200];
+    let input = Scene {
+        objects: boxes[..].into(),
+        ..Scene::default()
+    };
+    let asked = QueryInput {
+        queries: boxes[..].into(),
+        ..Default::default()
+    };
+    for adapter in daily_adapters() {
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
+        let mut dropped = encoder(&adapter);
+        let step = gpu.step(&mut dropped, input).expect("a step");
+        drop(dropped);
+        let refused = set.record(&mut encoder(&adapter), &step, asked).err();
+        assert_eq!(refused, Some(StepError::Dropped));
+        assert_eq!(set.memory().total(), 0);
+        for frame in 0..3 {
             let mut encoder = encoder(&adapter);
-            let input = Scene {
-                objects: Source::Host(&boxes),
-                ..Default::default()
-            };
             let step = gpu.step(&mut encoder, input).expect("a step");
             set.record(&mut encoder, &step, asked).expect("a set");
             adapter.queue.submit([encoder.finish()]);
             let found = block_on(set.read_back()).expect("a result");
-            assert_eq!(found.counters.results_needed, 40_000, "{name}");
-            assert_eq!(
-                found.counters.status.has(Status::RESULTS),
-                frame == 0,
-                "{name}, {frame}"
-            );
-            whole += usize::from(found.query_objects.len() == 40_000);
+            assert_eq!(found.counters.results_needed, 40_000);
+            assert_eq!(found.counters.status.has(Status::RESULTS), frame == 0, "{frame}");
+            assert_eq!(found.query_objects.len() == 40_000, frame > 0, "{frame}");
         }
-        assert_eq!(whole, 5, "{name}");
         assert_eq!(set.counters().map(|counters| counters.results_needed), Some(40_000));
-        assert_eq!(gpu.memory().results, 0, "{name}");
+        assert_eq!(gpu.memory().results, 0);
+        drop(gpu);
         let all = block_on(set.read_back()).expect("a result");
         let mut encoder = encoder(&adapter);
-        let first = Page {
+        let rest = Page {
             results: 39_000,
             ..Page::default()
         };
-        set.page(&mut encoder, first).expect("a page");
+        set.page(&mut encoder, rest).expect("a page");
         adapter.queue.submit([encoder.finish()]);
         let page = block_on(set.read_back()).expect("a result");
-        assert_eq!(page.query_objects, all.query_objects[39_000..], "{name}");
-        assert!(set.memory().total() > 160_000, "{name}");
+        assert_eq!(page.query_objects, all.query_objects[39_000..]);
+        assert!(set.memory().total() > 160_000);
         set.trim();
-        assert_eq!(set.memory().total(), 0, "{name}");
-    }
-}
-
-#[test]
-fn sets_follow_their_broad_phase_and_say_what_they_lack() {
-    for adapter in adapters() {
-        let name = &adapter.name;
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                ray_mode: RayMode::All,
-                capacities: ROOMY,
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
-        let asked = QueryInput::default();
-        let mut open = encoder(&adapter);
-        let frame = Frame::new(100, 1, 1, &mut Rng(1));
-        let mut dropped = encoder(&adapter);
-        let step = gpu.step(&mut dropped, frame.input()).expect("a step");
-        drop(dropped);
-        assert_eq!(
-            set.record(&mut open, &step, asked).err(),
-            Some(StepError::Dropped),
-            "{name}"
-        );
-        for scheme in SCHEMES.into_iter().chain(SCHEMES) {
-            let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
-            gpu.set_descriptor(&descriptor).expect("a descriptor");
-            let mut encoder = encoder(&adapter);
-            let step = gpu.step(&mut encoder, frame.input()).expect("a step");
-            adapter.queue.submit([encoder.finish()]);
-            let mut encoder = self::encoder(&adapter);
-            let nearest = QueryInput {
-                rays: Source::Host(&frame.rays[..]).into(),
-                queries: Queries::Boxes(Source::Host(&frame.boxes)),
-                query_mode: QueryMode::Nearest(2),
-                ..Default::default()
-            };
-            set.record(&mut encoder, &step, nearest).expect("a set");
-            adapter.queue.submit([encoder.finish()]);
-            let found = block_on(set.read_back()).expect("a result");
-            let scene = frame.scene(frame.rays[..].into(), Queries::None);
-            check_hits(
-                &found,
-                RayMode::All,
-                &brute_force::scene_rays(&descriptor, &scene).unwrap(),
-                name,
-            );
-            assert_eq!(found.query_nearest.len(), 2 * frame.boxes.len(), "{name}");
-        }
-        let mut encoder = encoder(&adapter);
-        let step = gpu.step(&mut encoder, frame.input()).expect("a step");
-        let asked = QueryInput {
-            queries: Queries::Boxes(Source::Host(&frame.boxes)),
-            ..Default::default()
-        };
-        set.record(&mut encoder, &step, asked).expect("a set");
-        drop(gpu);
-        adapter.queue.submit([encoder.finish()]);
-        let found = block_on(set.read_back()).expect("a result");
-        assert_eq!(found.query_offsets.len(), frame.boxes.len() + 1, "{name}");
-    }
-}
-
-#[test]
-fn a_steady_set_makes_no_buffer_and_no_bind_group() {
-    for adapter in adapters() {
-        let own = block_on(all_adapters(adapter.backends))
-            .into_iter()
-            .next()
-            .expect("an adapter");
-        let request = GpuBroadPhase::device_descriptor(&own);
-        let (device, queue) = block_on(own.request_device(&request)).expect("a device");
-        let created = || {
-            let counters = device.get_internal_counters().hal;
-            [counters.buffers.read(), counters.bind_groups.read()]
-        };
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                ray_mode: RayMode::All,
-                capacities: ROOMY,
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
-        let mut sets: [QuerySet; 3] =
-            ["a", "b", "c"].map(|name| gpu.query_set(name, &descriptor.outputs).expect("options"));
-        let frame = Frame::new(200, 1, 1, &mut Rng(9));
-        let asked = QueryInput {
-            rays: Source::Host(&frame.rays[..]).into(),
-            queries: Queries::General(Source::Host(&frame.spheres)),
-            ..Default::default()
-        };
-        for number in 0..20 {
-            device
-                .poll(wgpu::PollType::wait_indefinitely())
-                .expect("an idle device");
-            let before = created();
-            let mut encoder = device.create_command_encoder(&Default::default());
-            let step = gpu.step(&mut encoder, frame.input()).expect("a step");
-            for set in &mut sets {
-                set.record(&mut encoder, &step, asked).expect("a set");
-                drop(set.record_read_back(&mut encoder, Output::ALL).expect("a handle"));
-            }
-            // The second frame grows outputs, and their old buffers are freed eight frames later.
-            if number > 10 {
-                assert_eq!(created(), before, "{}, frame {number}", adapter.name);
-            }
-            queue.submit([encoder.finish()]);
-        }
-    }
-}
-
-#[test]
-fn a_set_takes_another_descriptor_in_place() {
-    let frame = Frame::new(300, 4, 1, &mut Rng(41));
-    for adapter in adapters() {
-        let name = &adapter.name;
-        let descriptor = BroadPhaseDescriptor::default();
-        let mut gpu = broad_phase(&adapter, &descriptor);
-        let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
-        let asked = QueryInput {
-            rays: Source::Host(&frame.rays[..]).into(),
-            ..Default::default()
-        };
-        let scene = frame.scene(frame.rays[..].into(), Queries::None);
-        let mut held = 0;
-        for (turn, ray_mode) in [RayMode::All, RayMode::Closest, RayMode::Any, RayMode::All]
-            .into_iter()
-            .enumerate()
-        {
-            set.set_options(&OutputOptions {
-                ray_mode,
-                capacities: ROOMY,
-                timestamps: turn % 2 == 1,
-                ..descriptor.outputs
-            })
-            .expect("options");
-            assert_eq!(
-                block_on(set.read_back()).err(),
-                Some(ReadBackError::NoStep),
-                "{name}, {turn}"
-            );
-            let mut encoder = encoder(&adapter);
-            let step = gpu.step(&mut encoder, frame.input()).expect("a step");
-            set.record(&mut encoder, &step, asked).expect("a set");
-            adapter.queue.submit([encoder.finish()]);
-            let found = block_on(set.read_back()).expect("a result");
-            let of_table = BroadPhaseDescriptor {
-                outputs: OutputOptions {
-                    ray_mode,
-                    ..descriptor.outputs
-                },
-                ..descriptor
-            };
-            check(&of_table, &scene, &found, &format!("{name}, {turn}"));
-            let times = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
-            assert_eq!(!found.timings.is_empty(), times && turn % 2 == 1, "{name}, {turn}");
-            assert!(set.memory().results >= held, "{name}, {turn}");
-            held = set.memory().results;
-        }
+        assert_eq!(set.memory().total(), 0);
     }
 }

@@ -1,311 +1,370 @@
 //! A frame loop with every component, which never waits for its latest frame.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::env;
 
-use crate::common::steps::{check_hits, check_lists, sorted};
-use crate::common::{Rng, adapters};
+use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
+use gpu_broad_phase::internals::{Work, watch};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, Events, Frustum, GpuBroadPhase,
-    ObjectNames, Output, OutputOptions, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Readback, Scene,
-    Source, StepResult, Uses, Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DispatchArgs,
+    Events, Frustum, GpuBroadPhase, Handle, ObjectNames, ObjectSet, Output, OutputOptions, Pair, PairEvent, PairEvents,
+    Queries, Query, QueryInput, QuerySet, Ray, RayMode, Readback, ResultOrder, Scene, Scheme, Source, Statics,
+    StepResult, Uses, Visible, reference, wgpu,
 };
 use pollster::block_on;
+use wild::{Expected, check};
 
-/// Default number of frames. 5,000 were run by hand.
-const FRAMES: usize = 400;
-const FRAMES_VARIABLE: &str = "GPU_BROAD_PHASE_FRAMES";
 const IN_FLIGHT: usize = 3;
 /// Frames after which nothing new is allocated.
 const WARM_UP: usize = 60;
 
 const BOXES: usize = 240;
+const WALLS: usize = 40;
 const SIDE: f32 = 12.0;
 
+/// Admits every pair.
+const FILTER: &str = "fn admits_pair(a: u32, b: u32) -> bool { return pair_data(0u) != 0u || a == b; }";
+
 struct World {
+    rng: Rng,
+    walls: Vec<Aabb>,
     boxes: Vec<Aabb>,
-    speeds: Vec<[f32; 3]>,
 }
 
 impl World {
-    fn new(rng: &mut Rng) -> Self {
-        let mut of = |scale: f32, shift: f32| -> [f32; 3] { std::array::from_fn(|_| scale * (rng.unit() + shift)) };
-        let boxes = (0..BOXES).map(|_| {
-            let (low, size) = (of(SIDE, 0.0), of(1.0, 0.25));
-            Aabb::new(low, std::array::from_fn(|axis| low[axis] + size[axis]))
-        });
-        let boxes = boxes.collect();
-        let speeds = (0..BOXES).map(|_| of(0.25, -0.5)).collect();
-        Self { boxes, speeds }
+    fn new() -> Self {
+        let mut rng = Rng(2026);
+        let mut cubes = |count: usize| -> Vec<_> {
+            let cube = |_| Aabb::from_center_half(rng.point(SIDE), rng.point(0.5).map(|half| half + 0.125));
+            (0..count).map(cube).collect()
+        };
+        let (walls, boxes) = (cubes(WALLS), cubes(BOXES));
+        Self { rng, walls, boxes }
     }
 
-    fn advance(&mut self) {
-        for (of, speed) in self.boxes.iter_mut().zip(&mut self.speeds) {
-            for (axis, speed) in speed.iter_mut().enumerate() {
-                if !(0.0..=SIDE).contains(&(of.min[axis] + *speed)) {
-                    *speed = -*speed;
-                }
-                of.min[axis] += *speed;
-                of.max[axis] += *speed;
-            }
-        }
+    /// Boxes at frame `number` swing along a diagonal.
+    fn moved(&self, number: usize) -> Vec<Aabb> {
+        let swing = |(place, of): (usize, &Aabb)| {
+            let by = (place as f32 + 0.125 * number as f32).sin();
+            Aabb::new(of.min.map(|low| low + by), of.max.map(|high| high + by))
+        };
+        self.boxes.iter().enumerate().map(swing).collect()
     }
 }
 
-fn joints(boxes: &[Aabb], number: usize) -> Vec<Pair> {
-    let scene = Scene {
-        objects: boxes.into(),
-        ..Scene::default()
-    };
-    let found = brute_force::scene_pairs(&BroadPhaseDescriptor::default(), &scene).unwrap();
-    let held = found.into_iter().skip(number % 3).step_by(3);
-    let others = (1..BOXES as u32).map(|place| Pair::new(place - 1, place));
-    held.chain(others).take(1 + 37 * number % 100).collect()
-}
-
-fn view(turn: f32) -> Frustum {
-    let [sides @ .., ahead] = [-0.125, 0.125, 0.0].map(|side| {
-        let angle = (turn + side) * std::f32::consts::TAU;
-        [angle.cos(), angle.sin()]
-    });
-    let middle = 0.5 * SIDE;
-    let plane = |x: f32, y: f32, d: f32| [x, y, 0.0, d - middle * (x + y)];
-    let [[x0, y0], [x1, y1]] = sides;
-    Frustum::new([
-        plane(-y0, x0, 0.0),
-        plane(y1, -x1, 0.0),
-        plane(-ahead[0], -ahead[1], 0.8 * SIDE),
-    ])
-}
-
+/// The scene of a frame, kept until its results arrive.
 struct Frame {
-    number: usize,
     boxes: Vec<Aabb>,
+    walls: Vec<Aabb>,
     excluded: Vec<Pair>,
     rays: Vec<Ray>,
     probes: Vec<Aabb>,
     spheres: Vec<Query>,
     views: [Frustum; 3],
-    seen: Readback<Visible>,
-    step: Readback<StepResult>,
-    picking: Readback<StepResult>,
-    sensors: Readback<StepResult>,
-    events: Readback<Events>,
+    is_warm_up: bool,
+    /// Data of the pair filter.
+    words: Vec<u32>,
 }
 
 impl Frame {
-    fn check(
-        mut self,
-        descriptors: &[BroadPhaseDescriptor<'_>; 3],
-        before: &BTreeSet<(u32, u32)>,
-    ) -> BTreeSet<(u32, u32)> {
-        let what = format!("frame {}", self.number);
-        let [step, picking, sensors] = [&mut self.step, &mut self.picking, &mut self.sensors]
-            .map(|answer| answer.take().expect("an answer that is there").expect("an answer"));
-        let events = self.events.take().expect("events that are there").expect("events");
-        let seen = self.seen.take().expect("views that are there").expect("what they see");
-        let cast = Scene {
-            objects: Source::Host(&self.boxes),
+    /// If it `varies`, numbers of everything vary by a factor of two, but half of the warm-up has the most.
+    fn new(number: usize, world: &mut World, varies: bool) -> Self {
+        let is_most = !varies || number < WARM_UP && number.is_multiple_of(2);
+        let mut boxes = world.moved(number);
+        let rng = &mut world.rng;
+        let mut of = |most: usize| most - if is_most { 0 } else { rng.below(most / 2 + 1) };
+        boxes.truncate(of(BOXES));
+        let rays = boxes.iter().map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 20.0));
+        let spheres = boxes.iter().take(of(16)).map(|of| Query::sphere(of.max, 1.25));
+        let views = [0.0, 2.0, 4.0].map(|turn| {
+            let [x, y] = [f32::cos, f32::sin].map(|of| of(turn + 0.1 * number as f32));
+            Frustum::new([[x, y, 0.0, -0.7 * SIDE], [-y, x, 0.0, 0.0]])
+        });
+        let mut frame = Self {
+            rays: rays.take(of(24)).collect(),
+            probes: boxes[..of(14)].to_vec(),
+            spheres: spheres.collect(),
+            views,
+            is_warm_up: number < WARM_UP,
+            walls: world.walls.clone(),
+            excluded: Vec::new(),
+            words: vec![1; if varies { of(1000) } else { 0 }],
+            boxes,
+        };
+        let pairs = Expected::of(&BroadPhaseDescriptor::default(), &frame.scene(Queries::None)).pairs;
+        let others = (1..BOXES as u32).map(|place| Pair::new(place - 1, place));
+        frame.excluded = pairs.into_iter().step_by(3).chain(others).take(of(100)).collect();
+        frame
+    }
+
+    fn scene<'s>(&'s self, queries: Queries<'s>) -> Scene<'s> {
+        Scene {
+            objects: self.boxes[..].into(),
+            statics: Statics {
+                objects: self.walls[..].into(),
+                generation: 1,
+                ..Statics::default()
+            },
             excluded_pairs: Source::Host(&self.excluded),
+            pair_filter_data: Source::Host(&self.words),
             query: QueryInput {
                 rays: self.rays[..].into(),
+                queries,
                 ..QueryInput::default()
             },
             ..Scene::default()
-        };
-        for (found, descriptor) in [&step, &picking, &sensors].into_iter().zip(descriptors) {
-            assert!(found.counters.is_complete(), "{what}: {}", found.counters.status);
-            check_hits(
-                found,
-                descriptor.outputs.ray_mode,
-                &brute_force::scene_rays(descriptor, &cast).unwrap(),
-                &what,
-            );
         }
-        let defined = reference::cull(&descriptors[0], &cast, &self.views).expect("views");
-        assert_eq!(seen, defined, "{what}");
-        let of = |queries| {
-            brute_force::scene_queries(
-                &descriptors[0],
-                &Scene {
-                    query: QueryInput { queries, ..cast.query },
-                    ..cast
-                },
-            )
-            .unwrap()
-        };
-        check_lists(&picking, &of(Queries::Boxes(Source::Host(&self.probes))), &what);
-        check_lists(&sensors, &of(Queries::General(Source::Host(&self.spheres))), &what);
-        let pairs = brute_force::scene_pairs(&descriptors[0], &cast).unwrap();
-        assert_eq!(sorted(step.pairs), pairs, "{what}");
-        let now: BTreeSet<_> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
-        let names = |events: Vec<gpu_broad_phase::PairEvent>| -> BTreeSet<_> {
-            events.iter().map(|event| (event.a, event.b)).collect()
-        };
-        assert_eq!((events.unread, events.status), (0, Default::default()), "{what}");
-        assert!(names(events.begun).iter().eq(now.difference(before)), "{what}");
-        assert!(names(events.ended).iter().eq(before.difference(&now)), "{what}");
-        now
+    }
+
+    fn probes(&self) -> Queries<'_> {
+        self.probes[..].into()
+    }
+
+    fn spheres(&self) -> Queries<'_> {
+        Queries::General(Source::Host(&self.spheres))
     }
 }
 
-#[test]
-fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
-    let frames = env::var(FRAMES_VARIABLE).map_or(FRAMES, |frames| frames.parse().expect("a number of frames"));
-    for adapter in adapters() {
-        let own = block_on(all_adapters(adapter.backends))
-            .into_iter()
-            .next()
-            .expect("an adapter");
-        let request = GpuBroadPhase::device_descriptor(&own);
-        let (device, queue) = block_on(own.request_device(&request)).expect("a device");
-        let of_mode = |ray_mode| BroadPhaseDescriptor {
+struct Answers {
+    step: Readback<StepResult>,
+    query_set: Readback<StepResult>,
+    events: Readback<Events>,
+    seen: Readback<Visible>,
+}
+
+fn arrived<T>(mut readback: Readback<T>) -> T {
+    readback.take().expect("a result that has arrived").expect("a result")
+}
+
+type Names = BTreeSet<(u32, u32)>;
+
+/// Returns the names of the frame's pairs. `before` are those of the previous frame.
+fn check_frame(
+    frame: &Frame,
+    answers: Answers,
+    [of_step, of_set]: &[BroadPhaseDescriptor<'_>; 2],
+    before: &Names,
+    what: &str,
+) -> Names {
+    let scene = frame.scene(frame.probes());
+    let expected = Expected::of(of_step, &scene);
+    check(of_step, &scene, &expected, &arrived(answers.step), what);
+    let asked = frame.scene(frame.spheres());
+    check(
+        of_set,
+        &asked,
+        &Expected::of(of_set, &asked),
+        &arrived(answers.query_set),
+        what,
+    );
+    let defined = reference::cull(of_step, &scene, &frame.views).expect("views");
+    assert_eq!(arrived(answers.seen), defined, "{what}");
+
+    let name = |object: u32| object.checked_sub(WALLS as u32).unwrap_or(object | 1 << 31);
+    let now: Names = expected.pairs.iter().map(|pair| (name(pair.a), name(pair.b))).collect();
+    let events = arrived(answers.events);
+    let names = |events: Vec<PairEvent>| -> Names { events.iter().map(|event| (event.a, event.b)).collect() };
+    assert_eq!((events.unread, events.status), (0, Default::default()), "{what}");
+    assert!(names(events.begun).iter().eq(now.difference(before)), "{what}: begun");
+    assert!(names(events.ended).iter().eq(before.difference(&now)), "{what}: ended");
+    now
+}
+
+/// All components. With a set, the step has its objects, else host lists.
+struct Renderer {
+    descriptors: [BroadPhaseDescriptor<'static>; 2],
+    gpu: GpuBroadPhase,
+    query_set: QuerySet,
+    events: PairEvents,
+    culling: Culling,
+    lines: DebugDraw,
+    args: DispatchArgs,
+    set: Option<(ObjectSet, Vec<Handle>)>,
+}
+
+impl Renderer {
+    fn new(device: &wgpu::Device, queue: &wgpu::Queue, world: &World, has_set: bool) -> Self {
+        let (scheme, order) = if has_set {
+            (Scheme::Uniform { cell_size: 2.0 }, ResultOrder::Sorted)
+        } else {
+            (Scheme::Hierarchical, ResultOrder::Deterministic)
+        };
+        let descriptors = [RayMode::All, RayMode::Closest].map(|ray_mode| BroadPhaseDescriptor {
+            scheme,
             outputs: OutputOptions {
                 ray_mode,
+                order,
                 capacities: Capacities {
                     pairs: Some(1 << 13),
-                    hits: Some(1 << 12),
-                    results: Some(1 << 12),
                     ..Capacities::default()
                 },
                 ..Default::default()
             },
+            pairs: ray_mode == RayMode::All,
             ..Default::default()
+        });
+        let filtered = BroadPhaseDescriptor {
+            pair_filter: (!has_set).then_some(FILTER),
+            ..descriptors[0]
         };
-        let descriptors = [RayMode::All, RayMode::Closest, RayMode::Any].map(of_mode);
-        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptors[0]).expect("a broad phase");
-        let mut events = PairEvents::new(None);
-        let mut culling = Culling::new(None);
-        let mut picking = gpu.query_set("picking", &descriptors[1].outputs).expect("options");
-        let mut sensors = gpu.query_set("sensors", &descriptors[2].outputs).expect("options");
+        let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        gpu.set_descriptor(&filtered).expect("a descriptor");
+        Self {
+            query_set: gpu.query_set("set", &descriptors[1].outputs).expect("options"),
+            events: PairEvents::new(None),
+            culling: Culling::new(None),
+            lines: DebugDraw::new(&descriptors[0], None),
+            args: DispatchArgs::new(None),
+            set: has_set.then(|| {
+                let mut set = ObjectSet::new();
+                world.walls.iter().for_each(|&wall| _ = set.insert_static(wall));
+                let handles = world.boxes.iter().map(|&object| set.insert(object)).collect();
+                (set, handles)
+            }),
+            gpu,
+            descriptors,
+        }
+    }
+
+    fn prepare(&mut self) {
         let uses = Uses {
+            statics: true,
             rays: true,
             queries: true,
             excluded_pairs: true,
             ..Uses::default()
         };
-        for preparation in [
-            gpu.prepare(uses),
-            picking.prepare(&gpu, uses),
-            sensors.prepare(&gpu, uses),
-            events.prepare(&gpu),
-            culling.prepare(&gpu),
-        ] {
-            preparation.run().expect("pipelines");
+        let gpu = &self.gpu;
+        let of_steps = gpu.prepare(uses).and(self.query_set.prepare(gpu, uses));
+        let of_others = self.events.prepare(gpu).and(self.culling.prepare(gpu));
+        let of_extras = self.lines.prepare(gpu).and(self.args.prepare(gpu));
+        let mut all = of_steps.and(of_others).and(of_extras);
+        if let Some((set, _)) = &mut self.set {
+            all = all.and(set.prepare(gpu));
         }
-        let counted = || {
-            let counters = device.get_internal_counters().hal;
-            [&counters.buffers, &counters.bind_groups, &counters.compute_pipelines].map(|counter| counter.read())
+        all.run().expect("pipelines");
+    }
+
+    /// Moves all objects of the set, or some of them.
+    fn update_set(&mut self, number: usize, frame: &mut Frame) {
+        if let Some((set, handles)) = &mut self.set {
+            let stride = if number.is_multiple_of(2) { 1 } else { 5 };
+            for (&handle, object) in handles.iter().zip(&frame.boxes).step_by(stride) {
+                set.move_to(handle, object.min, object.max).unwrap();
+            }
+            frame.boxes = set.slots().to_vec();
+        }
+    }
+
+    fn record(&mut self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, frame: &Frame) -> Answers {
+        let mut input = frame.scene(frame.probes());
+        if let Some((set, _)) = &mut self.set {
+            let uploaded = set.upload(device, encoder).expect("an upload");
+            (input.objects, input.statics) = (uploaded.objects, uploaded.statics);
+        }
+        let step = self.gpu.step(encoder, input).expect("a step");
+        let names = ObjectNames {
+            static_count: WALLS as u32,
+            ..ObjectNames::default()
         };
-        let pipelines = counted()[2];
-        let mut world = World::new(&mut Rng(2026));
-        let mut asked: VecDeque<(Frame, Option<wgpu::SubmissionIndex>)> = VecDeque::new();
-        let mut pairs_before = BTreeSet::new();
+        self.events.record(encoder, &step, names).expect("events");
+        let options = CullOptions {
+            list_capacity: Some(3 * (BOXES + WALLS) as u32),
+            draw: Some(CullDraw::Vertices(36)),
+        };
+        let views = Source::Host(&frame.views[..]);
+        self.culling.record(encoder, &step, views, options).expect("views");
+        self.args.record(encoder, &step, Output::Pairs, 64).expect("arguments");
+        // Debug lines have a bind group per call.
+        for lines in [DebugLines::Boxes, DebugLines::Pairs, DebugLines::Cells { levels: !0 }] {
+            if frame.is_warm_up {
+                self.lines.record(encoder, &step, lines, [255; 4], 1000).expect("lines");
+            }
+        }
+        let asked = frame.scene(frame.spheres()).query;
+        self.query_set.record(encoder, &step, asked).expect("a set");
+        Answers {
+            step: self.gpu.record_read_back(encoder, Output::ALL).expect("a handle"),
+            query_set: self.query_set.record_read_back(encoder, Output::ALL).expect("a handle"),
+            events: self.events.record_read_back(encoder).expect("a handle"),
+            seen: self.culling.record_read_back(encoder).expect("a handle"),
+        }
+    }
+
+    fn memory(&self) -> u64 {
+        let own = self.gpu.memory().total() + self.query_set.memory().total();
+        own + self.events.memory().total() + self.culling.memory().total()
+    }
+}
+
+/// A device without pipelines.
+pub fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
+    let own = block_on(gpu_broad_phase::adapters(adapter.backends)).remove(0);
+    block_on(own.request_device(&GpuBroadPhase::device_descriptor(&own))).expect("a device")
+}
+
+/// Pipelines are counted on a device without others.
+#[test]
+fn prepared_frames_wait_for_nothing_create_nothing_and_are_right() {
+    let frames = daily_or_full(140, 2500);
+    for (adapter, has_set) in adapters()
+        .iter()
+        .flat_map(|adapter| [(adapter, false), (adapter, true)])
+    {
+        let is_new = has_set && adapter.is_first();
+        let (device, queue) = if is_new {
+            own_device(adapter)
+        } else {
+            (adapter.device.clone(), adapter.queue.clone())
+        };
+        let pipelines = || device.get_internal_counters().hal.compute_pipelines.read();
+        let mut world = World::new();
+        let mut renderer = Renderer::new(&device, &queue, &world, has_set);
+        renderer.prepare();
+        let prepared = pipelines();
+        let mut in_flight: VecDeque<(String, Frame, Answers, Option<wgpu::SubmissionIndex>)> = VecDeque::new();
+        let mut pairs_before = Names::new();
         let mut recorded = Vec::new();
-        let mut steady_memory = None;
+        let mut steady = None;
         for number in 0..frames {
+            let what = format!("frame {number}, set {has_set}, on {}", adapter.name);
             // As in a renderer, waits for the oldest frame in flight, whose results have then arrived.
-            if asked.len() == IN_FLIGHT
-                && let Some((frame, submission)) = asked.pop_front()
+            if in_flight.len() == IN_FLIGHT
+                && let Some((what, frame, answers, submission_index)) = in_flight.pop_front()
             {
                 let done = wgpu::PollType::Wait {
-                    submission_index: submission,
+                    submission_index,
                     timeout: None,
                 };
                 device.poll(done).expect("a device that goes on");
-                pairs_before = frame.check(&descriptors, &pairs_before);
+                pairs_before = check_frame(&frame, answers, &renderer.descriptors, &pairs_before, &what);
             }
-            world.advance();
-            let rays = world
-                .boxes
-                .iter()
-                .step_by(11)
-                .map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 20.0));
-            let rays: Vec<_> = rays.collect();
-            let probes: Vec<_> = world
-                .boxes
-                .iter()
-                .skip(number % 5)
-                .step_by(17)
-                .copied()
-                .take(13)
-                .collect();
-            let spheres = world.boxes.iter().step_by(19).map(|of| Query::sphere(of.max, 1.25));
-            let spheres: Vec<_> = spheres.collect();
-            let views = [0.0, 0.25, 0.5].map(|turn| view(turn + 0.01 * number as f32));
-            let excluded = joints(&world.boxes, number);
-            let before = counted();
-            let mut encoder = device.create_command_encoder(&Default::default());
-            let cast = Source::Host(&rays[..]).into();
-            let input = Scene {
-                objects: Source::Host(&world.boxes),
-                excluded_pairs: Source::Host(&excluded),
-                query: QueryInput {
-                    rays: cast,
-                    ..QueryInput::default()
-                },
-                ..Default::default()
-            };
-            let step = gpu.step(&mut encoder, input).expect("a step");
-            events
-                .record(&mut encoder, &step, ObjectNames::default())
-                .expect("events");
-            let options = CullOptions {
-                list_capacity: Some(3 * BOXES as u32),
-                draw: Some(CullDraw::Vertices(36)),
-            };
-            culling
-                .record(&mut encoder, &step, Source::Host(&views), options)
-                .expect("views");
-            let picks = QueryInput {
-                rays: cast,
-                queries: Queries::Boxes(Source::Host(&probes)),
-                ..Default::default()
-            };
-            picking.record(&mut encoder, &step, picks).expect("a set");
-            let senses = QueryInput {
-                rays: cast,
-                queries: Queries::General(Source::Host(&spheres)),
-                ..Default::default()
-            };
-            sensors.record(&mut encoder, &step, senses).expect("a set");
-            let frame = Frame {
-                number,
-                step: gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle"),
-                picking: picking.record_read_back(&mut encoder, Output::ALL).expect("a handle"),
-                sensors: sensors.record_read_back(&mut encoder, Output::ALL).expect("a handle"),
-                events: events.record_read_back(&mut encoder).expect("a handle"),
-                seen: culling.record_read_back(&mut encoder).expect("a handle"),
-                views,
-                boxes: world.boxes.clone(),
-                excluded,
-                rays,
-                probes,
-                spheres,
-            };
-            let after = counted();
-            assert_eq!(after[2], pipelines, "{}, frame {number}", adapter.name);
-            if number >= WARM_UP {
-                assert_eq!(after, before, "{}, frame {number}", adapter.name);
-                let memory = gpu.memory().total()
-                    + picking.memory().total()
-                    + sensors.memory().total()
-                    + events.memory().total()
-                    + culling.memory().total();
-                assert_eq!(
-                    memory,
-                    *steady_memory.get_or_insert(memory),
-                    "{}, frame {number}",
-                    adapter.name
-                );
-            }
-            asked.push_back((frame, None));
-            recorded.push(encoder.finish());
+            let mut frame = Frame::new(number, &mut world, !has_set);
+            renderer.update_set(number, &mut frame);
+            let ((answers, commands), log) = watch(|| {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let answers = renderer.record(&device, &mut encoder, &frame);
+                (answers, encoder.finish())
+            });
+            in_flight.push_back((what.clone(), frame, answers, None));
+            recorded.push(commands);
             // During warm-up, frames are submitted as late as possible.
             if number >= WARM_UP || recorded.len() == IN_FLIGHT {
                 let submission = queue.submit(recorded.drain(..));
-                let waiting = asked.iter_mut().filter(|(_, submission)| submission.is_none());
-                waiting.for_each(|(_, of_frame)| *of_frame = Some(submission.clone()));
+                let waiting = in_flight.iter_mut().filter(|(.., submission)| submission.is_none());
+                waiting.for_each(|(.., of_frame)| *of_frame = Some(submission.clone()));
+            }
+            // Sizes of results vary by more than their inputs, so their copies to the host may need other buffers.
+            let is_created = |work: &&Work| match work {
+                Work::Buffer { label, .. } => has_set || !label.ends_with("/readback"),
+                work => matches!(work, Work::BindGroup { .. }),
+            };
+            let created: Vec<_> = log.iter().filter(is_created).collect();
+            assert!(number > 0 || created.len() > 20, "{what}: {created:?}");
+            assert_eq!(pipelines(), prepared, "{what}");
+            if number >= WARM_UP {
+                assert!(created.is_empty(), "{what}: {created:?}");
+                let now = renderer.memory();
+                assert_eq!(now, *steady.get_or_insert(now), "{what}: bytes");
             }
         }
     }

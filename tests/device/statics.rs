@@ -1,21 +1,16 @@
 //! Static objects give the results of one list with `STATIC` flags. A reused table is neither uploaded nor built.
 
-mod dropped;
-mod sets;
-
 use crate::common::steps::{
-    RAY_MODES, SCHEMES, broad_phase, check_hits, check_lists, check_nearest, counted, encoder, read, record, sorted,
-    submit, whole,
+    RAY_MODES, SCHEMES, broad_phase, check_hits, check_lists, check_nearest, counted, encoder, read, sorted, submit,
+    whole,
 };
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, InputError, ObjectSet,
-    OutputOptions, Page, Pair, Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays, ReadBackError,
-    ResultOrder, Scene, Scheme, SelfQuery, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay, cpu,
-    wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, InputError, OutputOptions, Page,
+    Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays, ResultOrder, Scene, Scheme, SelfQuery, Source,
+    Statics, StepError, StepResult, SweptRay, cpu, wgpu,
 };
-use pollster::block_on;
 
 fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let mut boxes = lattice(count, rng);
