@@ -1,4 +1,4 @@
-//! What calls refuse: one row per mistake, with the call and the message of its error. After each row, the broad phase
+//! Refused calls: one row per mistake, with the call and the message of its error. After each row, the broad phase
 //! gives the same results as before.
 
 mod calls;

@@ -90,7 +90,6 @@ fn imports_point_to_layers_below() {
 const CLOCKS: [&str; 13] = [
     "tests/browser/run.py",
     "tests/browser/src/times.rs",
-    "tests/device/hunt.rs",
     "tests/oracles/compare.py",
     "tests/registers.rs",
     "tests/simt/src/check.rs",

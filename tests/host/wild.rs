@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use wild::answers::{RAY_MODES, sorted};
 use wild::{Expected, Wild, caught, check_definition, check_work};
 
-const SCENES: u64 = 2000;
+const SCENES: u64 = 480;
 /// A scene with 6.8 times the box tests: neighbors in a world of four cells.
 const EXCEEDS: u64 = 1750;
 
