@@ -5,8 +5,8 @@ use crate::common::{Rng, TestAdapter, daily_adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, CreateError, CullDraw, CullOptions, Culling,
-    DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, MemoryUse, ObjectNames, ObjectSet, Output, PairEvents,
-    QueryInput, Ray, Scene, Scheme, Source, Statics, Status, StepResult, wgpu,
+    DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, MemoryUse, ObjectSet, Output, PairEvents, QueryInput,
+    Ray, Scene, Scheme, Source, Statics, Status, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -48,7 +48,7 @@ fn memory_is_what_the_device_holds() {
             poll(&adapter);
             let before = on_device();
             let mut gpu = broad_phase(&adapter, &descriptor);
-            let [mut events, mut unnamed] = [(); 2].map(|()| PairEvents::new(None));
+            let mut events = PairEvents::new(None);
             let mut culling = Culling::new(None);
             let mut lines = DebugDraw::new(&descriptor, None);
             let mut args = DispatchArgs::new(None);
@@ -65,7 +65,6 @@ fn memory_is_what_the_device_holds() {
                 let input = set.upload(&adapter.device, &mut encoder).unwrap();
                 let output = gpu.step(&mut encoder, input).unwrap();
                 events.record(&mut encoder, &output, set.names()).unwrap();
-                unnamed.record(&mut encoder, &output, ObjectNames::default()).unwrap();
                 culling
                     .record(&mut encoder, &output, Source::Host(&views), options)
                     .unwrap();
@@ -95,7 +94,6 @@ fn memory_is_what_the_device_holds() {
                 set.memory(),
                 gpu.memory(),
                 events.memory(),
-                unnamed.memory(),
                 culling.memory(),
                 lines.memory(),
                 args.memory(),

@@ -30,7 +30,7 @@ fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u6
     let sources = [scene.objects, scene.statics.objects].map(|source| (source.buffer().cloned(), source.len()));
     queue.submit([encoder.finish()]);
     for ((buffer, count), slots) in sources.into_iter().zip([set.slots(), set.static_slots()]) {
-        assert_eq!(count as usize, slots.len());
+        assert_eq!(count, slots.len());
         if let Some(buffer) = buffer.filter(|_| count > 0) {
             let found: Vec<Aabb> = download(device, queue, &buffer, BOX_BYTES * count as u64);
             assert!(found == slots, "the device has other boxes");

@@ -54,7 +54,7 @@ fn pairs_follow_the_steps_through_overflow_bursts_and_loss() {
             match frame {
                 60 => objects = vec![UNIT; 200],
                 70 => objects.clear(),
-                60.. => {}
+                61..70 | 71.. => {}
                 7 | 22 | 37 | 52 => objects = boxes(300, [3.0, 6.0][frame / 15 % 2], &mut rng),
                 _ => (0..20).for_each(|_| objects[rng.below(300)] = boxes(1, 6.0, &mut rng)[0]),
             }

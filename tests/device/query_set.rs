@@ -3,8 +3,8 @@
 use crate::common::steps::{RAY_MODES, UNIT, broad_phase, encoder, read};
 use crate::common::{adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, Growth, Output, OutputOptions, Page, QueryInput, QueryMode, ReadBackError,
-    ResultOrder, Scene, Status, StepError, StepResult, wgpu,
+    BroadPhaseDescriptor, Capacities, DescriptorError, Growth, Output, OutputOptions, Page, QueryInput, QueryMode,
+    ReadBackError, ResultOrder, Scene, Scheme, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 use wild::{Expected, check_definition};
@@ -16,12 +16,16 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &Step
 /// Each scene gives the broad phase another descriptor and the sets other options.
 #[test]
 fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
-    let numbers = (0..).filter(|&number| wild::is_daily(&wild::descriptor(number)));
+    let numbers = (0..).filter(|&number| {
+        let descriptor = wild::descriptor(number);
+        // Each scheme with worlds needs pipelines of its own.
+        wild::is_daily(&descriptor) && (descriptor.worlds == 1 || descriptor.scheme == Scheme::Hierarchical)
+    });
     let numbers: Vec<_> = numbers.take(daily_or_full(42, 600)).collect();
     for adapter in adapters() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let outputs = gpu.descriptor().outputs;
-        let (mut timed, mut compared) = (0, 0);
+        let mut compared = 0;
         let mut sets = ["picking", "sensors"].map(|name| gpu.query_set(name, &outputs).expect("options"));
         for (case, &number) in numbers.iter().enumerate().filter(|(case, _)| adapter.runs(*case)) {
             let mut descriptor = wild::descriptor(number);
@@ -36,7 +40,6 @@ fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
                 outputs: OutputOptions {
                     ray_mode: RAY_MODES[(case + further) % 3],
                     order: [ResultOrder::Sorted, ResultOrder::Deterministic][(case + further) % 2],
-                    timestamps: further == 1 && case.is_multiple_of(2),
                     ..descriptor.outputs
                 },
                 ..descriptor
@@ -85,15 +88,10 @@ fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
                     check(&of_sets[0], &scenes[0], &first, &format!("{what}: picking, first"));
                     compared += 1;
                 }
-                let is_timed = !results[1].timings.is_empty();
-                assert!(!is_timed || of_sets[0].outputs.timestamps, "{what}");
-                timed += usize::from(is_timed);
                 break;
             }
             assert!(is_complete, "{what}: not complete after four steps");
         }
-        let has_times = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
-        assert_eq!(timed > 0, has_times, "{timed} on {}", adapter.name);
         assert!(compared > 5, "{compared} on {}", adapter.name);
     }
 }
@@ -123,15 +121,17 @@ fn sets_grow_page_trim_and_outlive_their_broad_phase() {
             let step = gpu.step(&mut encoder, input).expect("a step");
             set.record(&mut encoder, &step, asked).expect("a set");
             adapter.queue.submit([encoder.finish()]);
-            let found = block_on(set.read_back()).expect("a result");
-            assert_eq!(found.counters.results_needed, 40_000);
-            assert_eq!(found.counters.status.has(Status::RESULTS), frame == 0, "{frame}");
-            assert_eq!(found.query_objects.len() == 40_000, frame > 0, "{frame}");
+            let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
+            polled.expect("an idle device");
+            // Sets grow by counters that arrive without a read-back.
+            let counters = set.counters().expect("counters that have arrived");
+            assert_eq!(counters.results_needed, 40_000);
+            assert_eq!(counters.status.has(Status::RESULTS), frame == 0, "{frame}");
         }
-        assert_eq!(set.counters().map(|counters| counters.results_needed), Some(40_000));
         assert_eq!(gpu.memory().results, 0);
         drop(gpu);
         let all = block_on(set.read_back()).expect("a result");
+        assert_eq!(all.query_objects.len(), 40_000);
         let mut encoder = encoder(&adapter);
         let rest = Page {
             results: 39_000,

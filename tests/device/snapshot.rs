@@ -239,7 +239,7 @@ fn hostile_bytes_take_no_more_memory_than_they_fill() {
     });
     let files: Vec<_> = files.collect();
     let (mut whole, mut refused) = (0, 0);
-    for round in 0..40_000 {
+    for round in 0..15_000 {
         let mut bytes = files[round % files.len()].clone();
         for _ in 0..=rng.below(3) {
             let place = match rng.below(4) {
@@ -265,7 +265,7 @@ fn hostile_bytes_take_no_more_memory_than_they_fill() {
         let [again, first] = [again, snapshot].map(|read| bits(&read.descriptor, &read.scene()));
         assert_eq!(again, first, "round {round}");
     }
-    assert!(whole > 1_000 && refused > 10_000, "{whole} read, {refused} refused");
+    assert!(whole > 400 && refused > 4_000, "{whole} read, {refused} refused");
 }
 
 struct Broken;
