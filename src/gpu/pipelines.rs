@@ -179,7 +179,7 @@ impl Pipelines {
         replacement.filter(|of| variant.constant() == Some((of.switch, 1.0)))
     }
 
-    fn key(&self, variant: Variant) -> Key {
+    pub(crate) fn key(&self, variant: Variant) -> Key {
         Key::new(variant.pass, &self.constants(variant), self.replacement_in(variant))
     }
 

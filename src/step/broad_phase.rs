@@ -429,7 +429,7 @@ fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
     })
 }
 
-fn constants(descriptor: &BroadPhaseDescriptor<'_>, class: DeviceClass) -> [(&'static str, f64); 8] {
+pub(super) fn constants(descriptor: &BroadPhaseDescriptor<'_>, class: DeviceClass) -> [(&'static str, f64); 8] {
     [
         ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
         ("FILTERS", descriptor.filters.into()),

@@ -219,6 +219,7 @@ fn names(plan: &StepPlan, engine: Engine) -> HashSet<&'static str> {
 mod tests {
     use super::*;
     use crate::api::descriptor::{RayMode, ResultOrder, Scheme, SortStrategy};
+    use crate::step::broad_phase::constants;
 
     /// Each call of `variants` looks up all bindings.
     #[test]
@@ -262,6 +263,42 @@ mod tests {
             .filter(|key| !met.contains(key))
             .collect();
         assert_eq!(lacking, []);
+    }
+
+    /// Software drivers take half a second for a pipeline. Tests share the descriptors of `wild::is_daily`.
+    #[test]
+    fn first_steps_and_the_descriptors_of_the_tests_need_few_pipelines() {
+        let limit = 128 << 20;
+        let default = BroadPhaseDescriptor::default();
+        assert!(variants(&default, None, limit).len() <= 12);
+        let mut keys = HashSet::new();
+        for scheme in [
+            Scheme::Hierarchical,
+            Scheme::Adaptive { min_scale: 1.0 },
+            Scheme::Uniform { cell_size: 1.0 },
+        ] {
+            for ray_mode in [RayMode::Any, RayMode::Closest, RayMode::All] {
+                for (filters, worlds, periods) in [(true, 1, [0.0; 3]), (false, 2, [9.0; 3])] {
+                    let descriptor = BroadPhaseDescriptor {
+                        scheme,
+                        filters,
+                        worlds,
+                        periods,
+                        outputs: OutputOptions {
+                            ray_mode,
+                            order: ResultOrder::Sorted,
+                            ..OutputOptions::default()
+                        },
+                        ..default
+                    };
+                    let constants = constants(&descriptor, DeviceClass::Software);
+                    let pipelines = Pipelines::new("test", passes(), &constants, None, None);
+                    let all = variants(&descriptor, Some(Uses::ALL), limit);
+                    keys.extend(all.into_iter().map(|variant| pipelines.key(variant)));
+                }
+            }
+        }
+        assert!(keys.len() <= 180, "{} pipelines", keys.len());
     }
 
     #[test]
