@@ -15,7 +15,7 @@ use gpu_broad_phase::{
 use texts::*;
 use wild::Wild;
 
-/// A caller's compute pass, which searches one table per dispatch, or both in one.
+/// A pass over one table per dispatch, or over both in one.
 struct OwnPass {
     tables: Vec<(TableShader, wgpu::BindGroupLayout)>,
     own_layout: wgpu::BindGroupLayout,
@@ -75,7 +75,6 @@ impl OwnPass {
         }
     }
 
-    /// Returns the words of each input.
     fn run<T: Pod>(
         &self,
         adapter: &TestAdapter,
@@ -141,7 +140,6 @@ fn scene_of(objects: &[Aabb]) -> Scene<'_> {
 
 const MOST_OBJECTS: usize = 600;
 
-/// Random descriptors and scenes of two choices of filters, worlds and periods. The device only builds tables.
 fn scenes(count: u64, has_periods: bool) -> impl Iterator<Item = (u64, BroadPhaseDescriptor<'static>, Wild)> {
     let numbers = (0..count).filter(|&number| wild::is_daily(&wild::descriptor(number)));
     numbers.filter_map(move |number| {
@@ -157,7 +155,7 @@ fn scenes(count: u64, has_periods: bool) -> impl Iterator<Item = (u64, BroadPhas
     })
 }
 
-/// One pass and one broad phase for each scheme and choice of filters, on which the text depends.
+/// By scheme and filters, on which the text depends.
 type Passes = HashMap<(std::mem::Discriminant<Scheme>, bool), (OwnPass, GpuBroadPhase)>;
 
 fn run_alike<T: Pod>(
