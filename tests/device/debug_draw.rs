@@ -37,7 +37,6 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// Returns the vertices and the arguments of the draw.
     fn draw(&mut self, lines: DebugLines, max_lines: u32) -> (Vec<LineVertex>, [u32; 5]) {
         let (device, queue) = (&self.adapter.device, &self.adapter.queue);
         let mut encoder = encoder(self.adapter);
@@ -54,7 +53,6 @@ impl<'a> Drawing<'a> {
         (vertices, args.try_into().unwrap())
     }
 
-    /// Returns the corners of each box.
     fn boxes(&mut self, lines: DebugLines) -> Vec<[[f32; 3]; 2]> {
         let (vertices, args) = self.draw(lines, ALL);
         assert_eq!(args, [args[0], 1, 0, 0, args[0]]);
@@ -160,7 +158,6 @@ fn the_vertex_layout_is_that_of_the_lines() {
     assert_eq!(formats, [wgpu::VertexFormat::Float32x3, wgpu::VertexFormat::Unorm8x4]);
 }
 
-/// Programs of the gallery draw such lines in a render pass.
 #[test]
 fn lines_are_where_boxes_pairs_and_cells_are() {
     let mut rng = Rng(72);

@@ -1,5 +1,3 @@
-//! Indirect dispatches over output rows, and inputs whose number only the device knows.
-
 use crate::common::steps::{broad_phase, download, encoder, read, record, whole};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -28,7 +26,6 @@ fn descriptor(growth: Growth, pairs: Option<u32>) -> BroadPhaseDescriptor<'stati
     descriptor
 }
 
-/// Counts the visits of each row by an indirect dispatch.
 struct Visitor {
     pipeline: wgpu::ComputePipeline,
     workgroup_rows: u32,
@@ -67,7 +64,7 @@ impl Visitor {
         }
     }
 
-    /// Submits the encoder. Each of the first `expected` rows must be visited once, and no other.
+    /// Each of the first `expected` rows must be visited once, and no other.
     fn check(
         &self,
         adapter: &TestAdapter,
@@ -130,7 +127,6 @@ fn indirect_dispatches_visit_each_row_once() {
                 });
             }
         }
-        // Pages have the rows that they show.
         let mut on_gpu = broad_phase(&adapter, &descriptor(Growth::Grow, None));
         let all = whole(&adapter, &mut on_gpu, input);
         for left in [[5, 90, 7, 30], [0; 4]] {

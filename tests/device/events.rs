@@ -65,7 +65,7 @@ fn touches(set: &ObjectSet) -> BTreeSet<Touch> {
 
 fn set_of(events: &[PairEvent]) -> BTreeSet<Touch> {
     let touches: BTreeSet<_> = events.iter().map(|&event| touch(event)).collect();
-    assert_eq!(touches.len(), events.len(), "a pair is told twice");
+    assert_eq!(touches.len(), events.len(), "a pair is reported twice");
     touches
 }
 
@@ -106,10 +106,6 @@ fn rows_of(pairs: &[Pair]) -> Vec<PairEvent> {
         ..PairEvent::default()
     };
     pairs.iter().map(row).collect()
-}
-
-fn row(touch: Touch) -> PairEvent {
-    touch.into()
 }
 
 fn scene_of(boxes: &[Aabb]) -> Scene<'_> {
@@ -206,13 +202,8 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
                 }
                 if step % 10 == 0 {
                     let pairs = read(&mut broad_phase).pairs;
-                    check_order(
-                        &found,
-                        &touching[0],
-                        &pairs,
-                        |object| set.handle_of(object).unwrap(),
-                        &what,
-                    );
+                    let handle = |object| set.handle_of(object).unwrap();
+                    check_order(&found, &touching[0], &pairs, handle, &what);
                 }
             }
             assert!(seen.iter().all(|&seen| seen > 3 * steps), "{seen:?}");
@@ -240,11 +231,8 @@ fn thousands_of_pairs_that_come_and_go_are_reported_once() {
             assert!(result.counters.is_complete());
             let now: BTreeSet<Touch> = rows_of(&result.pairs).into_iter().map(touch).collect();
             assert!(now.len() > 50_000, "{} pairs", now.len());
-            check(
-                &found,
-                &[before, now.clone()],
-                &format!("round {round} on {}", adapter.name),
-            );
+            let what = format!("round {round} on {}", adapter.name);
+            check(&found, &[before, now.clone()], &what);
             before = now;
             for object in boxes.iter_mut().step_by(7) {
                 let shift = rng.unit();
@@ -275,22 +263,16 @@ fn outputs_may_grow_from_step_to_step() {
             adapter.queue.submit([encoder.finish()]);
             let found = read_events(&mut events);
             let result = read(&mut broad_phase);
-            assert_eq!(
-                found.status,
-                result.counters.status.intersection(Status::PAIRS),
-                "step {step}"
-            );
+            let missing = result.counters.status.intersection(Status::PAIRS);
+            assert_eq!(found.status, missing, "step {step}");
             let now = rows_of(&result.pairs);
             let [touching_before, touching] = [&before, &now].map(|rows| rows.iter().copied().map(touch).collect());
             let whole = Events {
                 status: Status::default(),
                 ..found
             };
-            check(
-                &whole,
-                &[touching_before, touching],
-                &format!("step {step} on {}", adapter.name),
-            );
+            let what = format!("step {step} on {}", adapter.name);
+            check(&whole, &[touching_before, touching], &what);
             before = [whole.persisting, whole.begun].concat();
         }
         assert!(seen.len() > 3, "{seen:?}");
@@ -312,7 +294,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
             block_on(events.read_changes()).unwrap()
         };
         let begun = |touches: &[Touch]| Events {
-            begun: touches.iter().map(|&[a, b]| row([a, b])).collect(),
+            begun: touches.iter().map(|&touch| touch.into()).collect(),
             ..Events::default()
         };
         assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
@@ -326,7 +308,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
         let other = set.insert(unit);
         assert_eq!(other.index(), ball.index());
         let expected = Events {
-            ended: vec![row([wall, ball])],
+            ended: vec![[wall, ball].into()],
             ..begun(&[[wall, other]])
         };
         assert_eq!(frame(&mut events, &mut set), expected);
@@ -335,7 +317,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
         assert_eq!(frame(&mut events, &mut set), Events::default());
         set.clear();
         let expected = Events {
-            ended: vec![row([wall, other])],
+            ended: vec![[wall, other].into()],
             ..Events::default()
         };
         assert_eq!(frame(&mut events, &mut set), expected);

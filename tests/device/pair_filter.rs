@@ -34,7 +34,6 @@ const WORDS: &str = "
 fn admits_pair(a: u32, b: u32) -> bool {
     var found = pair_layers(a) ^ pair_layers(b) ^ pair_group(a) ^ pair_group(b);
     let params = a + b;
-    // Past the end of the data.
     let entry = pair_data(pair_data_count()) + pair_data(0xffffffffu);
     for (var slot = 0u; slot < 3u; slot += 1u) {
         found ^= found >> (slot + 1u);
@@ -50,7 +49,7 @@ fn words(objects: &[Aabb], a: u32, b: u32) -> bool {
     found.wrapping_add(a + b) & 3 != 0
 }
 
-/// Lists some of `pairs`, in either order and repeatedly, and rows that exclude nothing.
+/// Some of `pairs`, in either order or repeated, and rows that exclude nothing.
 fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
     let mut list = Vec::new();
     for &Pair { a, b } in pairs {
@@ -113,7 +112,7 @@ fn check(result: &StepResult, expected: &[Pair], what: &str) {
     assert_eq!(sorted(result.pairs.clone()), expected, "{what}");
 }
 
-/// Outputs have room for all results, so steps rebuild no table of static objects to grow.
+/// Has room for all results, since growth rebuilds tables.
 fn descriptor(scheme: Scheme, pair_filter: Option<&str>) -> BroadPhaseDescriptor<'_> {
     let mut descriptor = BroadPhaseDescriptor::default();
     descriptor.outputs.capacities.pairs = Some(40_000);
@@ -140,7 +139,7 @@ fn upload<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::Buff
     })
 }
 
-/// Twelve steps: three filters (two in other schemes), each with few and with many pairs, a new and a cached table of static objects.
+/// Each filter meets few and many pairs, new and cached tables.
 #[test]
 fn lists_filters_and_data_may_change_in_every_step() {
     for adapter in adapters() {

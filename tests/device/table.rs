@@ -15,7 +15,7 @@ use gpu_broad_phase::{
 use texts::*;
 use wild::Wild;
 
-/// A caller's compute pass, which searches one table per dispatch, or both in one.
+/// A pass over one table per dispatch, or over both in one.
 struct OwnPass {
     tables: Vec<(TableShader, wgpu::BindGroupLayout)>,
     own_layout: wgpu::BindGroupLayout,
@@ -75,7 +75,6 @@ impl OwnPass {
         }
     }
 
-    /// Returns the words of each input.
     fn run<T: Pod>(
         &self,
         adapter: &TestAdapter,
@@ -141,7 +140,6 @@ fn scene_of(objects: &[Aabb]) -> Scene<'_> {
 
 const MOST_OBJECTS: usize = 600;
 
-/// Random descriptors and scenes of two choices of filters, worlds and periods. The device only builds tables.
 fn scenes(count: u64, has_periods: bool) -> impl Iterator<Item = (u64, BroadPhaseDescriptor<'static>, Wild)> {
     let numbers = (0..count).filter(|&number| wild::is_daily(&wild::descriptor(number)));
     numbers.filter_map(move |number| {
@@ -157,7 +155,7 @@ fn scenes(count: u64, has_periods: bool) -> impl Iterator<Item = (u64, BroadPhas
     })
 }
 
-/// One pass and one broad phase for each scheme and choice of filters, on which the text depends.
+/// By scheme and filters, on which the text depends.
 type Passes = HashMap<(std::mem::Discriminant<Scheme>, bool), (OwnPass, GpuBroadPhase)>;
 
 fn run_alike<T: Pod>(
@@ -197,13 +195,13 @@ fn walks_find_what_queries_find() {
             let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
             let outputs = run_alike(&adapter, &mut passes, &descriptor, scene, &queries, || {
                 let shader = TableShader::new(&descriptor, "own_", 1).unwrap();
-                OwnPass::new::<Query>(&adapter, vec![shader], WALK, 2 + MOST_OBJECTS)
+                OwnPass::new::<Query>(&adapter, vec![shader], WALK, 3 + MOST_OBJECTS)
             });
             let tables = 1 + u32::from(wild.statics > 0);
             for ((query, expected), words) in queries.iter().zip(expected).zip(outputs) {
                 let what = format!("{query:?} of scene {number}, {descriptor:?} on {}", adapter.name);
                 assert_eq!(words[0], tables, "{what}: complete walks");
-                let mut list = words[2..][..words[1] as usize].to_vec();
+                let mut list = words[3..][..words[2] as usize].to_vec();
                 list.sort_unstable();
                 assert!(list.is_sorted_by(|a, b| a < b), "{what}: {list:?}");
                 let is_possible = |object: &u32| {
@@ -344,12 +342,12 @@ fn walks_and_casts_report_if_they_are_complete() {
             let descriptor = with_scheme(scheme);
             let what = format!("{scheme:?} on {}", adapter.name);
             let walk = TableShader::new(&descriptor, "own_", 1).unwrap();
-            let walk = OwnPass::new::<Query>(&adapter, vec![walk], WALK_ENDS, 3);
+            let walk = OwnPass::new::<Query>(&adapter, vec![walk], WALK, 3 + objects.len());
             let cast = TableShader::with_swept_rays(&descriptor, "own_", 1).unwrap();
             let cast = OwnPass::new::<SweptRay>(&adapter, vec![cast], CAST_ENDS, 8);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let empty = Scene::default();
-            assert_eq!(walk.run(&adapter, &mut on_gpu, empty, &queries[..1]), [[0, 1, 1]]);
+            assert_eq!(walk.run(&adapter, &mut on_gpu, empty, &queries[..1])[0][..3], [1, 1, 0]);
             assert_eq!(
                 cast.run(&adapter, &mut on_gpu, empty, &rays[..1]),
                 [[0, 1, 0, 1, 0, 1, 1, 1]]
@@ -369,8 +367,8 @@ fn walks_and_casts_report_if_they_are_complete() {
             assert!(counts[0] == (70_000, 0) && counts[1].0 > 1 && counts[2..] == [(0, 0); 3]);
             for (words, (count, _)) in walks.iter().zip(counts) {
                 let is_complete = count < objects.len() || !adapter.name.contains("llvmpipe");
-                assert_eq!(words[1..], [u32::from(is_complete), u32::from(count == 0)], "{what}");
-                assert_eq!(words[0] as usize == count, is_complete, "{what}");
+                assert_eq!(words[..2], [is_complete, count == 0].map(u32::from), "{what}");
+                assert_eq!(words[2] as usize == count, is_complete, "{what}");
             }
             let hits = brute_force::scene_rays(&descriptor, &scene).unwrap();
             assert!(hits[0].len() == 70_000 && hits[1].len() > 10 && hits[3..].iter().all(Vec::is_empty));

@@ -19,15 +19,22 @@ pub const HEAD: &str = "
     }
 ";
 
-/// Adds the number of complete walks, the number of objects, and the objects.
+/// Adds the results of one table: 1 for a complete walk, 1 if a walk ended at its first object counts as complete, number
+/// of objects, and the objects.
 pub const WALK: &str = "
     fn visit(id: u32) {
         let out = output(id);
         let rest = input(id, 2u);
-        var walk = own_begin_walk(own_query_of(input(id, 0u), input(id, 1u), rest.x, rest.y));
+        let query = own_query_of(input(id, 0u), input(id, 1u), rest.x, rest.y);
+        var left = own_begin_walk(query);
+        while (own_next_object(&left)) {
+            break;
+        }
+        data[out + 1u] += u32(own_walk_is_complete(&left));
+        var walk = own_begin_walk(query);
         while (own_next_object(&walk)) {
-            data[out + 2u + data[out + 1u]] = walk.object;
-            data[out + 1u] += 1u;
+            data[out + 3u + data[out + 2u]] = walk.object;
+            data[out + 2u] += 1u;
         }
         data[out] += u32(own_walk_is_complete(&walk));
     }
@@ -59,25 +66,6 @@ pub const CELLS: &str = "
         while (own_next_object(&at_point)) {
             data[out + 2u] += u32(at_point.object == id && at_point.squared_distance == 0.0);
         }
-    }
-";
-
-/// Number of results, 1 if the walk is complete, and 1 if a walk ended at its first object counts as complete.
-pub const WALK_ENDS: &str = "
-    fn visit(id: u32) {
-        let out = output(id);
-        let rest = input(id, 2u);
-        let query = own_query_of(input(id, 0u), input(id, 1u), rest.x, rest.y);
-        var left = own_begin_walk(query);
-        while (own_next_object(&left)) {
-            break;
-        }
-        data[out + 2u] = u32(own_walk_is_complete(&left));
-        var walk = own_begin_walk(query);
-        while (own_next_object(&walk)) {
-            data[out] += 1u;
-        }
-        data[out + 1u] = u32(own_walk_is_complete(&walk));
     }
 ";
 
