@@ -1,0 +1,245 @@
+//! Wild scenes on the CPU engine. `GPU_BROAD_PHASE_WILD` selects them: `20000` the first ones, `7123..7124` a single
+//! one.
+
+use std::ops::Range;
+use std::panic::catch_unwind;
+
+use gpu_broad_phase::cpu::{CpuBroadPhase, compared_objects, step_scene};
+use gpu_broad_phase::internals::counters;
+use gpu_broad_phase::internals::reference::{Trace, trace};
+use gpu_broad_phase::reference::{PairRule, pair_rule};
+use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, Pair, QueryInput, RayHit, Scene, Status, StepResult};
+use rayon::prelude::*;
+use wild::answers::{RAY_MODES, sorted};
+use wild::{Asks, Expected, Wild, check_definition};
+
+const VARIABLE: &str = "GPU_BROAD_PHASE_WILD";
+const SCENES: u64 = 2000;
+/// The limit of box tests is [`FEW`] times those of brute force, plus [`ALWAYS_ALLOWED`]. A search tests each large
+/// object once, other objects four times on average, and all once more if it gives up on cells.
+const FEW: u64 = 6;
+const ALWAYS_ALLOWED: u64 = 100;
+/// A scene with 6.8 times the box tests: neighbors in a world of four cells.
+const EXCEEDS: u64 = 1750;
+/// Box tests within the limit that justify a further round, beyond [`SPARE_ROUNDS`].
+const ROUND_TESTS: u64 = 1 << 10;
+const SPARE_ROUNDS: u64 = 2;
+
+pub fn selected(variable: &str, default: u64) -> Range<u64> {
+    let Ok(text) = std::env::var(variable) else {
+        return 0..default;
+    };
+    let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("{variable}: {text}"));
+    match text.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => 0..number(&text),
+    }
+}
+
+/// Counts of box tests need `count_candidates`.
+fn check_work(wild: &Wild, counters: &Counters) {
+    let objects = wild.objects.len() as u64;
+    let queries = wild.asks.count(wild.objects.len()) as u64;
+    for (what, tests, all) in [
+        (
+            "pairs",
+            counters.pair_candidates,
+            objects * objects.saturating_sub(1) / 2,
+        ),
+        ("rays", counters.ray_candidates, objects * wild.rays.len() as u64),
+        ("queries", counters.query_candidates, objects * queries),
+    ] {
+        let limit = FEW * all + ALWAYS_ALLOWED;
+        assert!(tests <= limit, "{tests} box tests for {what}, brute force has {all}");
+    }
+    let (rounds, limit) = (counters.rounds_needed, SPARE_ROUNDS + FEW * objects / ROUND_TESTS);
+    assert!(
+        u64::from(rounds) <= limit,
+        "{rounds} rounds for walks past {objects} objects"
+    );
+}
+
+pub fn check_passes(descriptor: &BroadPhaseDescriptor<'_>, passes: &Trace, result: &StepResult) {
+    let outputs = &descriptor.outputs;
+    // The engine sorts whole lists.
+    let sorts = |capacity: Option<u32>| capacity.is_none() || outputs.growth == Growth::Grow;
+    let (mut hits, mut objects) = (passes.ray_hits.clone(), passes.query_objects.clone());
+    if sorts(outputs.capacities.hits) {
+        sort_lists(&mut hits, &passes.ray_offsets, |hit: &RayHit| hit.object);
+    }
+    if sorts(outputs.capacities.results) {
+        sort_lists(&mut objects, &passes.query_offsets, |&object| object);
+    }
+    assert_eq!(result.pairs, passes.pairs);
+    assert_eq!(result.world_pairs, passes.world_pairs);
+    assert_eq!(result.ray_hits, hits);
+    assert_eq!(result.ray_offsets, passes.ray_offsets);
+    assert_eq!(result.ray_any, passes.ray_any);
+    assert_eq!(result.query_objects, objects);
+    assert_eq!(result.query_offsets, passes.query_offsets);
+    assert_eq!(result.query_nearest, passes.query_nearest);
+    let word = |at: usize| u64::from(passes.counters[at]);
+    let wide = |at: usize| word(at) | word(at + 1) << 32;
+    let found = &result.counters;
+    assert_eq!(wide(counters::PAIRS_NEEDED), found.pairs_needed);
+    assert_eq!(wide(counters::HITS_NEEDED), found.hits_needed);
+    assert_eq!(wide(counters::RESULTS_NEEDED), found.results_needed);
+    assert_eq!(word(counters::RAYS_INVALID), u64::from(found.rays_invalid));
+    assert_eq!(word(counters::QUERIES_INVALID), u64::from(found.queries_invalid));
+    if descriptor.count_candidates {
+        assert_eq!(wide(counters::PAIR_CANDIDATES), found.pair_candidates);
+        assert_eq!(wide(counters::RAY_CANDIDATES), found.ray_candidates);
+        assert_eq!(wide(counters::QUERY_CANDIDATES), found.query_candidates);
+    }
+}
+
+fn sort_lists<T>(rows: &mut [T], offsets: &[u32], key: fn(&T) -> u32) {
+    for ends in offsets.windows(2) {
+        rows[ends[0] as usize..ends[1] as usize].sort_by_key(key);
+    }
+}
+
+/// Each entry is in the list of its key.
+fn check_table(passes: &Trace) {
+    let cells = passes.grid.table_cells;
+    assert!(cells <= passes.params.table_capacity && cells <= 16 * passes.params.object_count + 1024);
+    let entries = passes.grid.entry_count as usize;
+    let of = |keys: &[u32], values: &[u32]| -> Vec<_> {
+        keys[..entries]
+            .iter()
+            .copied()
+            .zip(values[..entries].iter().copied())
+            .collect()
+    };
+    let mut table = of(&passes.keys, &passes.values);
+    let mut expected = of(&passes.unsorted_keys, &passes.unsorted_values);
+    expected.sort_by_key(|entry| entry.0);
+    // Clusters of a crowded scene reorder the entries of a cell.
+    if passes.grid.is_crowded == 1 {
+        table.sort_unstable();
+        expected.sort_unstable();
+    }
+    assert_eq!(table, expected);
+    for (key, &start) in (0..).zip(&passes.starts) {
+        let first = table.partition_point(|entry| entry.0 < key);
+        assert_eq!(start as usize, first, "start of key {key}");
+    }
+}
+
+/// Also with periods, brute force over the boxes as passes compare them finds the pairs.
+fn check_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) {
+    let mut whole = *descriptor;
+    (whole.pairs, whole.outputs.growth) = (true, Growth::Grow);
+    let objects = compared_objects(&whole, scene).unwrap();
+    let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
+    let worlds = worlds.concat();
+    let (mut compared, mut plain) = (Scene::default(), BroadPhaseDescriptor::default());
+    (compared.objects, compared.worlds) = (objects[..].into(), worlds[..].into());
+    compared.excluded_pairs = scene.excluded_pairs;
+    (plain.worlds, plain.filters) = (descriptor.worlds, descriptor.filters);
+    let mut expected = Expected::of(&plain, &compared).pairs;
+    // Without filters, pairs of static objects are not excluded.
+    expected.retain(|pair| pair.b as usize >= scene.statics.objects.len());
+    let pairs = sorted(step_scene(&whole, scene).unwrap().pairs);
+    assert_eq!(pairs, expected);
+    let count = objects.len() as u32;
+    for (a, b) in (0..count.min(4)).flat_map(|a| (a + 1..count).map(move |b| (a, b))) {
+        let rule = pair_rule(&whole, scene, b, a).unwrap();
+        let is_pair = pairs.binary_search(&Pair { a, b }).is_ok();
+        assert_eq!(rule == PairRule::Overlap, is_pair, "{a} and {b}: {rule:?}");
+    }
+}
+
+/// Queries of a kept table give the results of a step.
+fn check_kept_table(number: u64, descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild) {
+    let scene = wild.scene(number);
+    let mut descriptor = *descriptor;
+    descriptor.count_candidates = number.is_multiple_of(4);
+    let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
+    assert_eq!(kept.step_scene(&scene), step_scene(&descriptor, &scene));
+    let later = wild.later.as_ref().map(|(asks, mode)| (asks.queries(), *mode));
+    let own = (scene.query.queries, scene.query.query_mode);
+    let modes = (number as usize..).map(|turn| RAY_MODES[turn % 3]);
+    for ((queries, query_mode), ray_mode) in later.into_iter().chain([own, own]).zip(modes) {
+        kept.set_ray_mode(ray_mode);
+        descriptor.outputs.ray_mode = ray_mode;
+        let query = QueryInput {
+            queries,
+            query_mode,
+            ..scene.query
+        };
+        let mut expected = step_scene(&descriptor, &Scene { query, ..scene }).unwrap();
+        (expected.pairs, expected.world_pairs) = Default::default();
+        assert_eq!(kept.query(&query).unwrap(), expected, "a query of the kept table");
+    }
+}
+
+/// Moves an object to infinity, where a query reaches it.
+fn reach_infinity(wild: &mut Wild) {
+    if let (Some(object), Asks::Rounded(queries)) = (wild.objects.last_mut(), &mut wild.asks) {
+        (object.min[0], object.max[0]) = (f32::INFINITY, f32::INFINITY);
+        for query in queries.iter_mut().take(2) {
+            query.bounds.max[0] = f32::INFINITY;
+        }
+    }
+}
+
+/// Counts pairs, hits and query results.
+fn judge(number: u64, is_single: bool) -> [usize; 3] {
+    let mut descriptor = wild::descriptor(number);
+    let has_few_entries = descriptor.outputs.growth == Growth::Fixed && number % 6 == 1;
+    if has_few_entries {
+        descriptor.outputs.capacities.entries = Some(40);
+    }
+    let mut wild = wild::scene(number, &descriptor);
+    if number.is_multiple_of(5) {
+        reach_infinity(&mut wild);
+    }
+    if is_single {
+        eprintln!("{descriptor:?}\n{wild:?}");
+    }
+    let scene = wild.scene(number);
+    let result = step_scene(&descriptor, &scene).unwrap();
+    let expected = Expected::of(&descriptor, &scene);
+    check_definition(&descriptor, &scene, &expected, &result, "definition");
+    if number != EXCEEDS {
+        check_work(&wild, &result.counters);
+    }
+    let lacks_entries = has_few_entries && result.counters.entries_needed > 40;
+    assert!(!lacks_entries || result.counters.status.has(Status::ENTRIES));
+    let passes = trace(&descriptor, &scene).unwrap();
+    check_passes(&descriptor, &passes, &result);
+    check_table(&passes);
+    check_pairs(&descriptor, &scene);
+    check_kept_table(number, &descriptor, &wild);
+    [result.pairs.len(), result.ray_hits.len(), result.query_objects.len()]
+}
+
+#[test]
+fn wild_scenes_follow_the_definition_on_the_cpu() {
+    let scenes = selected(VARIABLE, SCENES);
+    let is_single = scenes.clone().count() == 1;
+    let judged: Vec<_> = scenes
+        .into_par_iter()
+        .map(|number| (number, catch_unwind(|| judge(number, is_single))))
+        .collect();
+    let mut found = [0; 3];
+    let mut failed = Vec::new();
+    for (number, result) in judged {
+        match result {
+            Ok(counts) => found = [0, 1, 2].map(|place| found[place] + counts[place]),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map_or("", String::as_str);
+                let start: String = text.chars().take(600).collect();
+                failed.push(format!("scene {number}: {start}"));
+            }
+        }
+    }
+    assert!(
+        failed.is_empty(),
+        "{} scenes fail; run one by {VARIABLE}=NUMBER..NEXT cargo test --workspace --test host wild\n{}",
+        failed.len(),
+        failed[..failed.len().min(20)].join("\n")
+    );
+    assert!(is_single || found.iter().all(|&count| count > 1000), "{found:?}");
+}
