@@ -1,4 +1,4 @@
-//! Exact arithmetic and pages of the reference passes. `tests/host/wild.rs` compares whole steps with brute force.
+//! Exact arithmetic and pages of the reference passes.
 
 mod rays;
 
@@ -61,7 +61,6 @@ impl Random {
         (0..count).map(object).collect()
     }
 
-    /// Rays and swept boxes from corner to corner of boxes.
     fn rays(&mut self, objects: &[Aabb], count: u32) -> Vec<SweptRay> {
         let ray = |_| {
             let [from, to] = [(); 2].map(|()| self.pick(objects).min);
@@ -183,7 +182,6 @@ fn a_margin_is_rounded_outward_by_no_more_than_two_floats() {
         let margin = random.range(1e-6, 5.0);
         let grown = prepared(margin, [0.0; 2], object);
         for axis in 0..3 {
-            // The lower bound, and the upper one with its sign changed.
             for (grown, bound) in [
                 (grown.min[axis], object.min[axis]),
                 (-grown.max[axis], -object.max[axis]),

@@ -41,7 +41,6 @@ impl Parsed {
     }
 }
 
-/// Valid without further capabilities.
 fn parsed() -> &'static [Parsed] {
     static PARSED: LazyLock<Vec<Parsed>> = LazyLock::new(|| passes().map(Parsed::new).collect());
     &PARSED
@@ -347,7 +346,6 @@ fn passes_have_one_entry_point_and_keep_baseline_limits() {
     }
 }
 
-/// Size, and names and offsets of members.
 fn wgsl_struct(name: &str) -> (u32, Vec<&'static str>, Vec<u32>) {
     let mut types = parsed().iter().flat_map(|parsed| parsed.module.types.iter());
     let found = types.find_map(|(_, ty)| match &ty.inner {
@@ -424,7 +422,8 @@ fn uniform_fields() -> BTreeMap<String, BTreeMap<String, bool>> {
             };
             let fields = blocks.entry(ty.name.clone().unwrap()).or_default();
             for (index, member) in (0..).zip(members) {
-                *fields.entry(member.name.clone().unwrap()).or_default() |= read.contains(&(variable.ty, index));
+                let is_read = fields.entry(member.name.clone().unwrap()).or_default();
+                *is_read |= read.contains(&(variable.ty, index));
             }
         }
     }
@@ -487,11 +486,10 @@ fn constants_agree_with_the_host() {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Origin {
-    /// No float operation since the last integer operation.
+    /// By an integer operation.
     Settled,
-    /// Result of a float operation, as unmodified integer bits.
+    /// Bits of a float result.
     Bits,
-    /// Result of a float operation.
     Float,
 }
 

@@ -4,6 +4,7 @@
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::blocks::Overrides;
 use gpu_broad_phase::internals::counters::PAIR_CANDIDATES;
+use gpu_broad_phase::internals::grid::Level;
 use gpu_broad_phase::internals::reference::queries::query::load_query;
 use gpu_broad_phase::internals::reference::queries::query_walk::count_query;
 use gpu_broad_phase::internals::reference::rays::ray::load_ray;
@@ -13,6 +14,7 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, SelfQuery, Source,
     SweptRay,
 };
+use wild::answers::RAY_MODES;
 use wild::{Expected, Rng, check};
 
 use crate::wild::check_passes;
@@ -24,7 +26,7 @@ const FACTOR: u64 = 4;
 /// Maximum fraction of checks whose ratio exceeds [`FACTOR`]. No ratio may exceed [`MOST`].
 const FEW: f64 = 0.02;
 const MOST: f64 = 20.0;
-/// Rows and tests per object, query or ray that are always allowed.
+/// Per object, query or ray.
 const ALWAYS_ALLOWED: u64 = 40;
 const OVERRIDES: Overrides = Overrides {
     filters: false,
@@ -62,7 +64,6 @@ impl Crowd {
         let is_mixed = rng.once_in(4);
         let objects = places.into_iter().map(|place| {
             let edge = match number % 10 {
-                // A power law.
                 9 => 0.2 * spacing / (1.0 - rng.unit()).max(1e-5).sqrt(),
                 _ if is_mixed => edge * rng.unit(),
                 _ => edge,
@@ -115,7 +116,6 @@ impl Crowd {
         descriptor
     }
 
-    /// For pairs, queries and rays.
     fn work(&self, passes: &Trace) -> [u64; 3] {
         let pairs = u64::from(passes.counters[PAIR_CANDIDATES]);
         let [mut queries, mut rays] = [0; 2];
@@ -146,8 +146,7 @@ fn places(kind: u64, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> Ve
     let centres: Vec<_> = (0..1 + rng.below(8)).map(|_| rng.point(side)).collect();
     let crowd = count - crowded;
     match kind {
-        0 => all[crowd..].fill([0.0; 3]), // Padding.
-        // Repeated places.
+        0 => all[crowd..].fill([0.0; 3]),
         1 => {
             let times = rng.one_of(&[2, 10, 10, 25]);
             let jitter = rng.one_of(&[0.0, jitter]);
@@ -157,28 +156,24 @@ fn places(kind: u64, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> Ve
         }
         2 => all[crowd..].fill_with(|| around(centres[0], jitter, rng)),
         3 => all[crowd..].fill_with(|| around(rng.one_of(&centres), jitter, rng)),
-        // Rounded places.
         4 => {
             let step = spacing * rng.one_of(&[1.0, 2.0, 3.0, 0.5]);
             let some = rng.one_of(&[count, 3 * crowded]);
-            for place in all.iter_mut().take(some) {
-                *place = place.map(|along| (along / step).round() * step);
-            }
+            let rounded = |place: &mut [f32; 3]| *place = place.map(|along| (along / step).round() * step);
+            all.iter_mut().take(some).for_each(rounded);
         }
-        // Balls within balls.
         5 => {
             let ratio: f32 = rng.one_of(&[0.5, 0.1]);
-            for (index, place) in all[count / 2..].iter_mut().enumerate() {
-                *place = around(centres[0], 0.5 * side * ratio.powi(1 + (index % 10) as i32), rng);
+            for index in count / 2..count {
+                let reach = 0.5 * side * ratio.powi(1 + (index % 10) as i32);
+                all[index] = around(centres[0], reach, rng);
             }
         }
-        // A few far objects.
         6 => {
-            for place in &mut all[count - crowded.min(count / 50 + 1)..] {
-                *place = place.map(|along| along * 1e4);
-            }
+            let few = crowded.min(count / 50 + 1);
+            let far = |place: &mut [f32; 3]| *place = place.map(|along| along * 1e4);
+            all[count - few..].iter_mut().for_each(far);
         }
-        // Two densities.
         7 => {
             let reach = side * 10f32.powi(-1 - rng.below(3) as i32);
             all[count / 2 + rng.below(count / 3)..].fill_with(|| around(centres[0], reach, rng));
@@ -215,7 +210,7 @@ fn check_results(crowd: &Crowd, schemes: &[Scheme]) {
             let mut descriptor = crowd.descriptor(scheme);
             let passes = trace(&descriptor, &scene).unwrap();
             for threads in [1, 3] {
-                // Searches that do not count box tests may use trees.
+                // Without counting, trees.
                 descriptor.count_candidates = threads == 1;
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let result = pool.install(|| step_scene(&descriptor, &scene)).unwrap();
@@ -271,4 +266,75 @@ fn crowds_in_one_place_take_little_work_and_follow_the_definition() {
     }
     assert!(f64::from(over) <= FEW * f64::from(checks) + 2.0, "{over} of {checks}");
     assert!(faults.is_empty(), "{} faults: {faults:#?}", faults.len());
+}
+
+fn check_rays(objects: &[Aabb], rays: &[SweptRay], schemes: [Scheme; 2]) -> Trace {
+    let (mut scene, mut last) = (Scene::default(), Trace::default());
+    (scene.objects, scene.query.rays) = (objects.into(), Rays::Swept(Source::Host(rays)));
+    for (scheme, ray_mode) in schemes
+        .into_iter()
+        .flat_map(|scheme| RAY_MODES.map(|mode| (scheme, mode)))
+    {
+        let mut descriptor = BroadPhaseDescriptor::default();
+        (descriptor.scheme, descriptor.outputs.ray_mode) = (scheme, ray_mode);
+        let (result, expected) = (step_scene(&descriptor, &scene), Expected::of(&descriptor, &scene));
+        let result = result.unwrap();
+        check(
+            &descriptor,
+            &scene,
+            &expected,
+            &result,
+            &format!("{scheme:?}, {ray_mode:?}"),
+        );
+        last = trace(&descriptor, &scene).unwrap();
+        check_passes(&descriptor, &last, &result);
+    }
+    last
+}
+
+/// Rows of wide rays may have more cells than the hashed table has buckets.
+#[test]
+fn rows_longer_than_their_table_give_each_hit_once() {
+    let rng = &mut Rng(18);
+    let objects = [0; 400].map(|_| {
+        let low = [10_000.0 * rng.unit(), 20.0 * rng.unit(), 20.0 * rng.unit()];
+        Aabb::new(low, low.map(|low| low + 1.0))
+    });
+    let rays = [0; 300].map(|_| {
+        let origin = [
+            10_000.0 * rng.unit(),
+            rng.below(40) as f32 * 0.5 + 0.01,
+            20.0 * rng.unit(),
+        ];
+        let width = rng.one_of(&[60.0, 200.0, 400.0, 511.7, 600.0, 5000.0]) + 0.05 * rng.unit();
+        let ray = Ray::new(origin, [0.99, 1.0, 0.0], rng.one_of(&[0.45, 3.0]));
+        SweptRay::new(ray).with_half_extents([width, 0.0, 0.0])
+    });
+    let uniform = Scheme::Uniform { cell_size: 0.5 };
+    let passes = check_rays(&objects, &rays, [Scheme::Adaptive { min_scale: 1.0 }, uniform]);
+    let is_long = |level: &Level| level.upper_x.abs_diff(level.lower_x) > level.table_size && level.count > 0;
+    assert!(passes.grid.levels.iter().any(is_long));
+}
+
+/// Directions in cells are denormal here, and flush to zero.
+#[test]
+fn rays_slower_than_floats_of_cells_still_move() {
+    let low = [0, 1, 2, 3].map(|row| [0, 1, 2, 3].map(|column| [1.5 * column as f32, 1.5 * row as f32, 0.0]));
+    let cubes = low
+        .concat()
+        .into_iter()
+        .map(|low| Aabb::new(low, low.map(|low| low + 1.5)));
+    let objects: Vec<_> = cubes.chain([Aabb::new([3.2, 0.2, 0.2], [3.3, 0.3, 0.3])]).collect();
+    let (slow, far) = (1.2e-38, 2f32.powi(47));
+    let rays = [
+        ([0.25; 3], [slow, 0.0, 0.0]),
+        ([5.0, 3.25, 0.25], [-slow, -slow, 0.0]),
+        ([far, 0.25, 0.25], [-(2f32.powi(-80)), slow, 0.0]),
+    ];
+    let rays = rays.map(|(origin, direction)| Ray::new(origin, direction, f32::INFINITY).into());
+    check_rays(
+        &objects,
+        &rays,
+        [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.5 }],
+    );
 }

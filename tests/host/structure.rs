@@ -86,8 +86,8 @@ fn imports_point_to_layers_below() {
     }
 }
 
-/// Files that may read a clock: for watchdogs, and for figures that nothing is held to.
-const CLOCKS: [&str; 13] = [
+/// Watchdogs, and figures that nothing is held to.
+const CLOCKS: [&str; 12] = [
     "tests/browser/run.py",
     "tests/browser/src/times.rs",
     "tests/oracles/compare.py",

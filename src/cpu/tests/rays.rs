@@ -80,7 +80,6 @@ fn every_exact_hit_is_found_and_t_is_close() {
     assert!(hits.iter().all(|&hits| hits > 250), "{hits:?}");
 }
 
-/// Returns true if the exact segment of the ray meets the closed box.
 fn segment_meets(ray: &SweptRay, dimensions: usize, bounds: [[f64; 2]; 3]) -> bool {
     let (mut near, mut far) = (f64::from(ray.t_min.max(0.0)), f64::from(ray.ray.t_max));
     for axis in 0..dimensions {
@@ -243,7 +242,7 @@ fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &Lo
         return None;
     }
     let slack = [0, 1, 2].map(|axis| rounding[axis] + extent[axis]);
-    // Lower and upper end of the positions along an axis at two parameters, with the slack.
+    // Positions along an axis between two parameters, with the slack.
     let span = |axis: usize, ts: [f32; 2]| {
         let at = |t: f32, side: f32| order.moved(direction[axis], t, origin[axis], side * slack[axis]);
         let [first, second] = ts.map(|t| [at(t, -1.0), at(t, 1.0)]);
@@ -317,7 +316,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         let swept = SweptRay::new(Ray::new(origin, direction, length)).with_half_extents([half; 3]);
         let ray = load_ray(&params, &swept);
         let t = random.range(0.0, length);
-        // A cell of a box that contains a point on the way, or as far from it as box tests tolerate.
+        // The cell of a point on the way, or as far from it as box tests tolerate.
         let begins_in_front = random.below(4) == 0;
         let cell = [0, 1, 2].map(|axis| {
             let along = f64::from(t) * f64::from(direction[axis]);
@@ -326,7 +325,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             let shift = if reach == 0 { 0.5 } else { 0.0 };
             let point = (f64::from(origin[axis]) + along + beside + side) * f64::from(inverse) + shift;
             let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
-            // The level allows boxes to begin this far in front of a point that they contain.
+            // Boxes may begin this far in front of the point.
             let corner = if begins_in_front {
                 (point * factor).floor() / factor - f64::from(reach)
             } else {
