@@ -10,7 +10,7 @@ use wild::{Expected, check_definition, check_reference};
 /// Most box tests of brute force. Larger scenes are compared with the CPU engine alone.
 const BRUTE_FORCE_TESTS: usize = 20_000 * 20_000;
 /// In characters. A failed check may print whole lists.
-const LONGEST_MESSAGE: usize = 600;
+const LONGEST_MESSAGE: usize = 300;
 
 /// Results of a step by the CPU engine and by brute force.
 pub struct Truth<'a> {
