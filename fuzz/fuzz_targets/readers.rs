@@ -21,67 +21,52 @@ const SMALLEST_MEMORY: usize = 1 << 20;
 /// Further bytes per byte of input. A PLY strip of one-byte indices needs most, 151: each byte yields a face, its edges
 /// and its box, in vectors that grow by doubling.
 const MEMORY_PER_BYTE: usize = 192;
+/// For unpacked archives and repeated glTF meshes. DEFLATE expands inputs of at most 4,096 bytes up to 1,032 times.
+const UNPACKED: usize = 128 << 20;
 /// Errors are a single readable line, whatever the file holds.
 const LONGEST_ERROR: usize = 600;
 
+/// Counts bytes. `realloc` is the trait's own, which holds the old and the new block at the same time.
 struct Counting;
 
 static HELD: AtomicUsize = AtomicUsize::new(0);
 static MOST: AtomicUsize = AtomicUsize::new(0);
 
-fn take(bytes: usize) {
-    let held = HELD.fetch_add(bytes, Relaxed) + bytes;
-    MOST.fetch_max(held, Relaxed);
-}
-
 // SAFETY: every call is passed on to the system's allocator.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        take(layout.size());
+        let held = HELD.fetch_add(layout.size(), Relaxed) + layout.size();
+        MOST.fetch_max(held, Relaxed);
         unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        take(layout.size());
-        unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         HELD.fetch_sub(layout.size(), Relaxed);
         unsafe { System.dealloc(pointer, layout) }
     }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // The old and the new block may exist at the same time.
-        take(size);
-        HELD.fetch_sub(layout.size(), Relaxed);
-        unsafe { System.realloc(pointer, layout, size) }
-    }
 }
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-const EXTENSIONS: [&str; 4] = ["csv", "npy", "ply", "obj"];
-/// For unpacked archives and repeated glTF meshes. DEFLATE expands inputs of at most 4,096 bytes up to 1,032 times.
-const UNPACKED: usize = 128 << 20;
-
-/// Selects the format by its first bytes, so that older inputs keep their meaning.
-fn extension(bytes: &[u8], is_mesh: bool, otherwise: &'static str) -> &'static str {
-    match is_mesh {
+/// Selects the format by its first bytes, then by `choice`.
+fn extension(bytes: &[u8], choice: u8) -> &'static str {
+    match choice & 2 != 0 {
         true if bytes.starts_with(b"glTF") => "glb",
         true if bytes.starts_with(b"{") => "gltf",
         true if bytes.starts_with(b"solid") || bytes.starts_with(&[0; 80]) => "stl",
         false if bytes.starts_with(b"PK") => "npz",
         false if bytes.starts_with(b"2\n") => "xyz",
-        _ => otherwise,
+        _ => ["csv", "npy", "ply", "obj"][usize::from(choice & 3)],
     }
 }
 
-fn path(extension: &str, frame: usize) -> PathBuf {
+fn written(extension: &str, frame: usize, bytes: &[u8]) -> PathBuf {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| TempDir::new().expect("a folder for the files"));
-    folder.path().join(format!("frame{frame}.{extension}"))
+    let path = folder.path().join(format!("frame{frame}.{extension}"));
+    std::fs::write(&path, bytes).expect("the file is written");
+    path
 }
 
 fuzz_target!(|data: &[u8]| {
@@ -89,36 +74,24 @@ fuzz_target!(|data: &[u8]| {
         return;
     };
     let is_mesh = choice & 2 != 0;
-    let extension = extension(bytes, is_mesh, EXTENSIONS[usize::from(choice & 3)]);
+    let extension = extension(bytes, choice);
     let middle = bytes.windows(NEXT_FRAME.len()).position(|window| window == NEXT_FRAME);
-    let (first, second) = match middle {
-        Some(middle) if is_mesh => (&bytes[..middle], Some(&bytes[middle + NEXT_FRAME.len()..])),
-        _ => (bytes, None),
-    };
-    let main = path(extension, 0);
-    std::fs::write(&main, first).expect("the file is written");
-    let next = second.map(|second| {
-        let next = path(extension, 1);
-        std::fs::write(&next, second).expect("the file is written");
-        next
-    });
+    let middle = middle.filter(|_| is_mesh);
+    let path = written(extension, 0, &bytes[..middle.unwrap_or(bytes.len())]);
+    let next = middle.map(|middle| written(extension, 1, &bytes[middle + NEXT_FRAME.len()..]));
 
     let before = HELD.load(Relaxed);
     MOST.store(before, Relaxed);
     if is_mesh {
-        mesh(&main, next, choice >> 2);
+        mesh(&path, next, choice >> 2);
     } else {
-        table(&main, choice >> 2);
+        table(&path, choice >> 2);
     }
     let most = MOST.load(Relaxed).saturating_sub(before);
     input::take_warnings();
-    let unpacked = if matches!(extension, "npz" | "glb" | "gltf") { UNPACKED } else { 0 };
+    let unpacked = usize::from(matches!(extension, "npz" | "glb" | "gltf")) * UNPACKED;
     let allowed = SMALLEST_MEMORY + unpacked + MEMORY_PER_BYTE * bytes.len();
-    assert!(
-        most <= allowed,
-        "{most} bytes of memory for {} of the file",
-        bytes.len()
-    );
+    assert!(most <= allowed, "{most} bytes of memory, {allowed} allowed");
 });
 
 const QUIET: Reporter = Reporter { quiet: true };
@@ -126,55 +99,57 @@ const FAR: LocalOrigin = LocalOrigin {
     position: [5e5, -4.5e6, 0.1],
 };
 
-fn reading(dimensions: Option<u8>, elements: Vec<Kind>, next: Option<PathBuf>) -> ReadingArgs {
-    ReadingArgs {
-        dimensions,
-        elements,
-        next,
-        ..ReadingArgs::default()
+fn table(path: &Path, choice: u8) {
+    let dimensions = 2 + (choice >> 2 & 1);
+    let wanted = (choice & 8 != 0).then_some(dimensions);
+    match choice & 3 {
+        0 => {
+            let reading = ReadingArgs {
+                dimensions: wanted,
+                ..ReadingArgs::default()
+            };
+            if let Some(scene) = checked(input::scene(path, &reading, QUIET)) {
+                assert!(scene.elements.is_none() && wanted.is_none_or(|wanted| wanted == scene.dimensions));
+            }
+        }
+        1 => drop(checked(input::rays(path, &[], dimensions, QUIET)).map(|rays| rays.at(FAR).into_plain())),
+        2 => drop(checked(input::boxes(path, &[], dimensions, QUIET)).map(|boxes| boxes.at(FAR))),
+        _ => {
+            points(path, wanted);
+        }
     }
 }
 
-fn table(path: &Path, choice: u8) {
-    let dimensions = 2 + (choice >> 2 & 1);
-    let asked = (choice & 8 != 0).then_some(dimensions);
-    match choice & 3 {
-        0 => told(input::scene(path, &reading(asked, Vec::new(), None), QUIET)).map(|scene| {
-            assert!(scene.elements.is_none() && asked.is_none_or(|asked| asked == scene.dimensions));
-            scene.boxes.len()
-        }),
-        1 => told(input::rays(path, &[], dimensions, QUIET)).map(|rays| rays.at(FAR).into_plain().len()),
-        2 => told(input::boxes(path, &[], dimensions, QUIET)).map(|boxes| boxes.at(FAR).len()),
-        _ => points(path, asked),
-    };
-}
-
 fn points(path: &Path, dimensions: Option<u8>) -> Option<usize> {
-    let points = told(input::points(path, &[], dimensions, QUIET))?;
+    let points = checked(input::points(path, &[], dimensions, QUIET))?;
     let is_flat = |point: &[f64; 3]| points.dimensions == 3 || point[2] == 0.0;
     assert!(points.positions.iter().all(is_flat));
     Some(points.positions.len())
 }
 
 fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
-    const KINDS: [Kind; 3] = [Kind::Vertices, Kind::Edges, Kind::Faces];
-    let elements = (0..3)
-        .filter(|bit| choice >> bit & 1 != 0)
-        .map(|bit| KINDS[bit])
-        .collect();
+    use Kind::{Edges, Faces, Vertices};
+    let kinds = [Vertices, Edges, Faces].into_iter().enumerate();
+    let reading = ReadingArgs {
+        elements: kinds
+            .filter(|(bit, _)| choice >> bit & 1 != 0)
+            .map(|(_, kind)| kind)
+            .collect(),
+        next,
+        ..ReadingArgs::default()
+    };
     let between = [
         &[][..],
-        &[(Kind::Vertices, Kind::Faces)],
-        &[(Kind::Edges, Kind::Edges)],
-        &[(Kind::Vertices, Kind::Faces), (Kind::Edges, Kind::Faces)],
+        &[(Vertices, Faces)],
+        &[(Edges, Edges)],
+        &[(Vertices, Faces), (Edges, Faces)],
     ][usize::from(choice >> 3 & 3)];
-    let free = choice & 32 != 0;
     let dimensions = 2 + (choice & 1);
     let count = points(path, (choice & 2 != 0).then_some(dimensions));
-    let queries = told(input::boxes(path, &[], dimensions, QUIET));
-    assert!(queries.is_none_or(|queries| count.is_none_or(|count| count == queries.at(FAR).len())));
-    let wide = input::wide_scene_between(path, &reading(None, elements, next), between, free, QUIET);
-    let scene = told(wide.and_then(|wide| wide.alone(None, QUIET)));
+    let queries = checked(input::boxes(path, &[], dimensions, QUIET)).map(|queries| queries.at(FAR).len());
+    assert!(count.is_none() || queries.is_none() || count == queries);
+    let wide = input::wide_scene_between(path, &reading, between, choice & 32 != 0, QUIET);
+    let scene = checked(wide.and_then(|wide| wide.alone(None, QUIET)));
     let Some(scene) = scene else { return };
     let elements = scene.elements.expect("a mesh has elements");
     let [vertices, edges, faces] = elements.totals;
@@ -183,18 +158,11 @@ fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
     let ids: Vec<_> = (0..scene.boxes.len() as u32).map(|index| elements.id(index)).collect();
     assert!(ids.is_sorted_by(|a, b| a < b));
     assert!(ids.last().is_none_or(|&id| (id as usize) < vertices + edges + faces));
-    for index in 0..ids.len().min(20) as u32 {
-        assert!(elements.are_incident(index, index));
-    }
+    assert!((0..ids.len().min(20) as u32).all(|index| elements.are_incident(index, index)));
 }
 
-fn told<T>(read: Result<T, impl Display>) -> Option<T> {
-    match read {
-        Ok(read) => Some(read),
-        Err(error) => {
-            let text = format!("{error:#}");
-            assert!(text.len() <= LONGEST_ERROR, "an error of {} bytes", text.len());
-            None
-        }
-    }
+fn checked<T>(read: Result<T, impl Display>) -> Option<T> {
+    let text = read.as_ref().err().map(|error| format!("{error:#}"));
+    assert!(text.is_none_or(|text| text.len() <= LONGEST_ERROR), "a long error");
+    read.ok()
 }

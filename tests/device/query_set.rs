@@ -3,8 +3,8 @@
 use crate::common::steps::{RAY_MODES, UNIT, broad_phase, encoder, read};
 use crate::common::{adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, DescriptorError, Growth, Output, OutputOptions, Page, QueryInput, QueryMode,
-    ReadBackError, ResultOrder, Scene, Scheme, Status, StepError, StepResult, wgpu,
+    BroadPhaseDescriptor, Capacities, Growth, Output, OutputOptions, Page, QueryInput, QueryMode, ReadBackError,
+    ResultOrder, Scene, Scheme, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 use wild::{Expected, check_definition};

@@ -6,7 +6,7 @@ use std::sync::Once;
 
 const VARIABLE: &str = "GPU_BROAD_PHASE_WILD";
 /// In characters. A failed check may print whole lists.
-const LONGEST_MESSAGE: usize = 600;
+const LONGEST_MESSAGE: usize = 300;
 
 /// Returns the scenes that `GPU_BROAD_PHASE_WILD` names: `20000` the first ones, `7123..7124` a range. Without it, the
 /// first `default`.
