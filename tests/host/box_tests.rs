@@ -117,14 +117,18 @@ fn rays_and_queries_take_few_box_tests() {
         (Scheme::Uniform { cell_size: 1.5 }, 60, [200, 600, 4500, all, all]),
         (Scheme::Adaptive { min_scale: 1.0 }, 200, [400, 600, 2500, all, all]),
     ] {
-        let mut query = QueryInput::default();
-        query.queries = queries[..].into();
+        let query = QueryInput {
+            queries: queries[..].into(),
+            ..QueryInput::default()
+        };
         let tests = counters(scheme, &objects, query, RayMode::All).query_candidates;
         check_few(tests, queries.len(), of_query, &format!("{scheme:?}: queries"));
         for (width, limit) in [0.0, 0.5, 4.0, 1e6, 1e30].into_iter().zip(of_ray) {
             let rays = lines.map(|ray| SweptRay::new(ray).with_half_extents([width; 3]));
-            let mut query = QueryInput::default();
-            query.rays = Rays::Swept(Source::Host(&rays));
+            let query = QueryInput {
+                rays: Rays::Swept(Source::Host(&rays)),
+                ..QueryInput::default()
+            };
             let [all, any] =
                 [RayMode::All, RayMode::Any].map(|mode| counters(scheme, &objects, query, mode).ray_candidates);
             let what = format!("{scheme:?}, rays of width {width}");

@@ -164,9 +164,9 @@ fn places(kind: u64, count: usize, side: f32, spacing: f32, rng: &mut Rng) -> Ve
         }
         5 => {
             let ratio: f32 = rng.one_of(&[0.5, 0.1]);
-            for index in count / 2..count {
+            for (index, place) in all.iter_mut().enumerate().skip(count / 2) {
                 let reach = 0.5 * side * ratio.powi(1 + (index % 10) as i32);
-                all[index] = around(centres[0], reach, rng);
+                *place = around(centres[0], reach, rng);
             }
         }
         6 => {

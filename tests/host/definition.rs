@@ -30,12 +30,12 @@ fn all_hits(descriptor: BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'
     }
 }
 
-/// Checks the CPU engine in all schemes, and returns pairs, objects of each ray, those of each query, and the numbers
-/// of invalid objects, rays and queries.
-fn found(
-    descriptor: BroadPhaseDescriptor<'static>,
-    scene: &Scene<'_>,
-) -> ([usize; 2], Vec<Vec<u32>>, Vec<Vec<u32>>, [u32; 3]) {
+/// Numbers of pairs and large objects, objects of each ray and of each query, and numbers of invalid objects, rays and
+/// queries.
+type Found = ([usize; 2], Vec<Vec<u32>>, Vec<Vec<u32>>, [u32; 3]);
+
+/// Checks the CPU engine in all schemes.
+fn found(descriptor: BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Found {
     let expected = Expected::of(&descriptor, scene);
     let mut last = Default::default();
     for scheme in SCHEMES {

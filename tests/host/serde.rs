@@ -135,8 +135,10 @@ fn bytes_keep_every_bit() {
 fn what_an_older_descriptor_lacks_has_its_default() {
     let read = |value| serde_json::from_value::<BroadPhaseDescriptor<'_>>(value).unwrap();
     assert_eq!(read(json!({})), BroadPhaseDescriptor::default());
-    let mut expected = BroadPhaseDescriptor::default();
-    expected.scheme = Scheme::Uniform { cell_size: 2.0 };
+    let mut expected = BroadPhaseDescriptor {
+        scheme: Scheme::Uniform { cell_size: 2.0 },
+        ..BroadPhaseDescriptor::default()
+    };
     expected.outputs.ray_mode = RayMode::Any;
     expected.outputs.capacities.pairs = Some(9);
     // Fields of a newer version are ignored.
@@ -169,8 +171,10 @@ fn labels_and_stage_times_are_not_stored_with_the_rest() {
     };
     let stored = serde_json::to_value(time).unwrap();
     assert_eq!(stored, json!({ "stage": "sort", "begin": 0.0, "nanoseconds": 1_500.0 }));
-    let mut timed = StepResult::default();
-    timed.timings = vec![time];
+    let timed = StepResult {
+        timings: vec![time],
+        ..StepResult::default()
+    };
     let read: StepResult = serde_json::from_value(serde_json::to_value(timed).unwrap()).unwrap();
     assert_eq!(read, StepResult::default());
 }

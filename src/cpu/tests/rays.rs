@@ -82,10 +82,10 @@ fn every_exact_hit_is_found_and_t_is_close() {
 
 fn segment_meets(ray: &SweptRay, dimensions: usize, bounds: [[f64; 2]; 3]) -> bool {
     let (mut near, mut far) = (f64::from(ray.t_min.max(0.0)), f64::from(ray.ray.t_max));
-    for axis in 0..dimensions {
+    for (axis, bound) in bounds.iter().enumerate().take(dimensions) {
         let half = f64::from(ray.half_extents[axis]);
         let (origin, direction) = (f64::from(ray.ray.origin[axis]), f64::from(ray.ray.direction[axis]));
-        let [low, high] = [bounds[axis][0] - half - origin, bounds[axis][1] + half - origin];
+        let [low, high] = [bound[0] - half - origin, bound[1] + half - origin];
         if direction == 0.0 {
             if low > 0.0 || high < 0.0 {
                 return false;

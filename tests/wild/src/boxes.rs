@@ -214,7 +214,7 @@ pub(crate) fn spoil(object: &mut Aabb, rng: &mut Rng) {
 pub(crate) fn filter(object: &mut Aabb, rng: &mut Rng) {
     match rng.below(8) {
         0 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
-        1 => object.group = 1 + rng.below(3) as u32,
+        1 | 4 => object.group = 1 + rng.below(2) as u32,
         2 => object.group |= Aabb::STATIC,
         3 if rng.once_in(3) => object.group |= Aabb::EXCLUDED,
         _ => {}
