@@ -12,9 +12,10 @@ adapters=vulkan,gl
 case "${1:-}" in
 "")
     adapters=vulkan
-    # The slow orders of the interpreter's warps belong to all tests.
+    # Random scenes and the interpreter find most of what these slow ones find.
     set -- --package gpu-broad-phase --package tests --package simt --lib --bins --test device --test host -- \
-        --skip by_chance --skip on_warps_of_1_
+        --skip by_chance --skip on_warps_of_1_ --skip on_warps_of_32_ \
+        --skip overflow:: --skip nearest:: --skip prepare:: --skip allowed::
     ;;
 all)
     shift

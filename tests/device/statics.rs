@@ -1,16 +1,16 @@
 //! Static objects give the results of one list with `STATIC` flags. A reused table is neither uploaded nor built.
 
 use crate::common::steps::{
-    RAY_MODES, SCHEMES, broad_phase, check_hits, check_lists, check_nearest, counted, encoder, read, sorted, submit,
-    whole,
+    RAY_MODES, SCHEMES, broad_phase, check_nearest, counted, encoder, read, sorted, submit, whole,
 };
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, InputError, OutputOptions, Page,
     Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays, ResultOrder, Scene, Scheme, SelfQuery, Source,
-    Statics, StepError, StepResult, SweptRay, cpu, wgpu,
+    Statics, Status, StepError, StepResult, SweptRay, cpu, wgpu,
 };
+use wild::{Expected, check_definition};
 
 fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let mut boxes = lattice(count, rng);
@@ -99,37 +99,11 @@ impl Case {
     }
 }
 
-fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
-    use gpu_broad_phase::reference::brute_force;
-    if descriptor.pairs {
-        let pairs = brute_force::scene_pairs(descriptor, scene).unwrap();
-        let found = sorted(result.pairs.clone());
-        if found != pairs {
-            let lost: Vec<_> = pairs.iter().filter(|pair| !found.contains(pair)).collect();
-            let more: Vec<_> = found.iter().filter(|pair| !pairs.contains(pair)).collect();
-            panic!(
-                "{what}: pairs {lost:?} are lost, {more:?} are too many, {} of {}",
-                found.len(),
-                pairs.len()
-            );
-        }
-        if descriptor.worlds > 1 {
-            let of_worlds: u32 = result.world_pairs.iter().sum();
-            assert_eq!(of_worlds as usize, pairs.len(), "{what}: pairs of worlds");
-        }
-    }
-    let hits = brute_force::scene_rays(descriptor, scene).unwrap();
-    check_hits(result, descriptor.outputs.ray_mode, &hits, what);
-    let found = brute_force::scene_queries(descriptor, scene).unwrap();
-    if scene.query.query_mode == QueryMode::All && !found.is_empty() {
-        check_lists(result, &found, what);
-    }
-}
-
 fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, on_gpu: &StepResult, what: &str) {
     let on_cpu = cpu::step_scene(descriptor, scene).unwrap();
-    check_answer(descriptor, scene, &on_cpu, &format!("{what}, reference"));
-    check_answer(descriptor, scene, on_gpu, what);
+    let expected = Expected::of(descriptor, scene);
+    check_definition(descriptor, scene, &expected, &on_cpu, &format!("{what}, reference"));
+    check_definition(descriptor, scene, &expected, on_gpu, what);
     assert_eq!(counted(&on_gpu.counters), counted(&on_cpu.counters), "{what}");
     assert_eq!(
         on_gpu.counters.static_entries_needed, on_cpu.counters.static_entries_needed,
@@ -376,6 +350,24 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
 }
 
 #[test]
+fn missing_static_entries_are_reported_and_more_are_made() {
+    for adapter in daily_adapters() {
+        let case = Case::new(41, [600, 5], 1);
+        let descriptor = BroadPhaseDescriptor {
+            scheme: Scheme::Uniform { cell_size: 0.6 },
+            ..Default::default()
+        };
+        let mut on_gpu = broad_phase(&adapter, &descriptor);
+        submit(&adapter, &mut on_gpu, case.scene());
+        let first = read(&mut on_gpu).counters;
+        assert!(first.static_entries_needed > first.static_entries_capacity.into());
+        assert!(first.status.has(Status::ENTRIES));
+        let found = whole(&adapter, &mut on_gpu, case.scene());
+        check(&descriptor, &case.scene(), &found, &adapter.name);
+    }
+}
+
+#[test]
 fn crowds_of_static_objects_are_walked_in_rounds() {
     for adapter in daily_adapters() {
         for (index, scheme) in SCHEMES.into_iter().enumerate() {
@@ -470,7 +462,13 @@ fn the_table_of_both_parts_is_asked_again() {
                     pairs: false,
                     ..descriptor
                 };
-                check_answer(&without_pairs, &scene, &found, &what);
+                check_definition(
+                    &without_pairs,
+                    &scene,
+                    &Expected::of(&without_pairs, &scene),
+                    &found,
+                    &what,
+                );
             }
         }
     }

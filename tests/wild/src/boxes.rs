@@ -197,7 +197,8 @@ pub(crate) fn settle(objects: &mut [Aabb], space: &Space) {
 
 pub(crate) fn spoil(object: &mut Aabb, rng: &mut Rng) {
     let axis = rng.below(3);
-    match rng.below(10) {
+    match rng.below(11) {
+        10 => (object.min[axis], object.max[axis]) = (f32::INFINITY, f32::INFINITY),
         0 => object.min[axis] = f32::NAN,
         1 => object.max[axis] = f32::NAN,
         2 => object.max[axis] = f32::INFINITY,

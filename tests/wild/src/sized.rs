@@ -219,13 +219,6 @@ pub fn scenes(seed: u64) -> impl Iterator<Item = Scene> {
         .map(move |(kind, count)| scene(kind, count, [70, 256, 300][count % 3], &mut rng))
 }
 
-pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene {
-    let kind = rng.below(11);
-    let count = [0, 1, 2, 255, 256, 257, max_objects, rng.below(max_objects)][rng.below(8)].min(max_objects);
-    let rays = rng.below(max_rays + 1);
-    scene(kind, count, rays, rng)
-}
-
 pub(crate) fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     let mut corner = || {
         let Some(object) = objects.get(rng.below(objects.len())) else {
