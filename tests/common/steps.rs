@@ -1,16 +1,12 @@
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-
-use gpu_broad_phase::cpu;
-use gpu_broad_phase::reference::brute_force::{self, Found};
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, OutputOptions, QueryMode, RayHit, RayMode, Scene, StepOutput,
-    StepResult, wgpu,
-};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, StepOutput, StepResult, wgpu};
 use pollster::block_on;
 
-use super::{Rng, TestAdapter, lattice, own_adapters};
+#[allow(unused_imports, reason = "each test binary uses a part")]
 pub use wild::answers::{RAY_MODES, SCHEMES, by_object, counted, hits_by_ray, lists, sorted};
+#[allow(unused_imports, reason = "each test binary uses a part")]
 pub use wild::check_nearest;
+
+use super::TestAdapter;
 
 pub fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
     GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap()
