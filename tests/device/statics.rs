@@ -1,8 +1,6 @@
 //! Static objects give the results of one list with `STATIC` flags. A reused table is neither uploaded nor built.
 
-use crate::common::steps::{
-    RAY_MODES, SCHEMES, broad_phase, check_nearest, counted, encoder, read, sorted, submit, whole,
-};
+use crate::common::steps::{RAY_MODES, SCHEMES, broad_phase, check_nearest, counted, encoder, read, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
