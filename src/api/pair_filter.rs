@@ -151,7 +151,7 @@ mod tests {
     const PLAIN: &str = "fn admits_pair(a: u32, b: u32) -> bool { return a + 1u < b; }";
 
     #[test]
-    fn what_a_text_may_declare_is_told_from_what_it_may_not() {
+    fn texts_may_declare_types_functions_and_constants_only() {
         let after = |text: &str| check(&format!("// Ours.\n{text}\n{PLAIN}"));
         for fine in [
             "",

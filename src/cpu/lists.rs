@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_kept_is_walked_again() {
+    fn lists_that_are_not_kept_are_walked_again() {
         let rows = 5000;
         // With `step` 500, runs exceed their limit. Otherwise `most` allows caching all, no or some runs.
         for (step, most) in [(3, MAX_OF_ALL), (3, 0), (3, 20_000), (500, MAX_OF_ALL)] {

@@ -200,7 +200,7 @@ mod tests {
     use crate::reference::trace::trace;
 
     #[test]
-    fn what_is_not_kept_is_walked_again() {
+    fn lists_that_are_not_kept_are_walked_again() {
         let place = |index: u32| [index % 17, index % 13, index % 11].map(|number| number as f32 / 3.0);
         let objects: Vec<_> = (0..3000)
             .map(|index| Aabb::from_center_half(place(index), [0.2; 3]))

@@ -319,7 +319,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_one_buffer_does_not_hold_is_left_to_the_next() {
+    fn rows_past_one_buffer_are_left_to_the_next() {
         let sizes = [(160, 160), (0, 0), (4, 12), (8, 800), (12, 24), (4, 4)];
         assert_eq!(
             lay_out(sizes.into_iter(), 1000),

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_box_has_no_bounds_and_what_is_endless_has_infinite_ones() {
+    fn invalid_boxes_have_no_bounds_and_endless_ones_infinite_bounds() {
         let bounds = |center: f32, half: f32| {
             [false, true].map(|is_upper| f32::from_bits(bound_around(center.to_bits(), half.to_bits(), is_upper)))
         };

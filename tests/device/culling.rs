@@ -132,7 +132,7 @@ fn boxes_that_are_inside_or_touch_are_kept_and_others_up_to_the_slack() {
 
 /// Shaders first test the box around all objects of a workgroup.
 #[test]
-fn the_side_of_a_common_box_holds_for_all_boxes_in_it() {
+fn sides_of_a_common_box_hold_for_all_boxes_in_it() {
     let mut rng = Rng(97);
     let mut sides = [0; 3];
     for round in 0..100_000 {

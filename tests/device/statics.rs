@@ -156,7 +156,7 @@ fn descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
 const SIZES: [[usize; 2]; 7] = [[300, 40], [40, 300], [1, 1], [0, 50], [50, 0], [257, 256], [2000, 100]];
 
 #[test]
-fn the_answer_is_that_of_one_list() {
+fn static_objects_give_the_results_of_one_list() {
     for adapter in adapters() {
         let all = descriptors();
         for (index, descriptor) in all.iter().enumerate().filter(|(index, _)| adapter.runs(*index)) {
@@ -402,7 +402,7 @@ fn crowds_of_static_objects_are_walked_in_rounds() {
 }
 
 #[test]
-fn the_table_of_both_parts_is_asked_again() {
+fn later_queries_search_both_tables() {
     for adapter in daily_adapters() {
         for (index, scheme) in SCHEMES.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
@@ -473,7 +473,7 @@ fn the_table_of_both_parts_is_asked_again() {
 }
 
 #[test]
-fn windows_and_prefixes_reach_over_both_parts() {
+fn pages_and_prefixes_cover_both_parts() {
     for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let whole_of = everything(scheme);

@@ -132,7 +132,7 @@ fn bytes_keep_every_bit() {
 }
 
 #[test]
-fn what_an_older_descriptor_lacks_has_its_default() {
+fn missing_fields_of_older_descriptors_have_defaults() {
     let read = |value| serde_json::from_value::<BroadPhaseDescriptor<'_>>(value).unwrap();
     assert_eq!(read(json!({})), BroadPhaseDescriptor::default());
     let mut expected = BroadPhaseDescriptor {
