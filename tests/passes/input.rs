@@ -43,7 +43,7 @@ pub fn strided(elements: u32, flags: u32, words: u32, rng: &mut Rng) -> (SourceL
         *word = match rng.below(8) {
             0 => *word,
             1 => *word & 0x80ff_ffff,
-            2 => *word & 0x8000_0000 | [0, 0x7f80_0000, 0x7f7f_ffff, 0x7fc0_0000][rng.below(4)],
+            2 => *word & 0x8000_0000 | [0, 0x7f80_0000, 0x7f7f_ffff, 0x7fc0_0000, 0x0080_0000][rng.below(5)],
             _ => *word & 0x03ff_ffff | 0x3c00_0000,
         };
     }

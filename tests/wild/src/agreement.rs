@@ -119,6 +119,7 @@ pub fn check(
     if descriptor.outputs.order == ResultOrder::Sorted {
         check_order(result, what);
     }
+    check_cells(result, what);
 
     if !scene.query.rays.is_empty() {
         match descriptor.outputs.ray_mode {
@@ -221,6 +222,17 @@ fn check_order(result: &StepResult, what: &str) {
         && ascend(&result.ray_offsets, &objects)
         && ascend(&result.query_offsets, &result.query_objects);
     assert!(is_sorted, "{what}: sorted results do not ascend");
+}
+
+/// Panics unless the cells of each ray are distinct, finest level first.
+fn check_cells(result: &StepResult, what: &str) {
+    for (ray, ends) in result.ray_cell_offsets.windows(2).enumerate() {
+        let (range, _) = held(ends, result.ray_cells.len());
+        let mut cells = result.ray_cells[range].to_vec();
+        assert!(cells.is_sorted_by_key(|cell| cell.level), "{what}: levels of ray {ray}");
+        cells.sort_unstable();
+        assert!(cells.is_sorted_by(|a, b| a < b), "{what}: a cell of ray {ray} twice");
+    }
 }
 
 fn possible(found: &Found) -> Vec<(u32, f64)> {
