@@ -9,20 +9,7 @@ cd "$(dirname "$0")/.."
 
 .ci/setup
 adapters=vulkan,gl
-case "${1:-}" in
-"")
-    adapters=vulkan
-    # Random scenes and the interpreter find most of what these slow ones find.
-    set -- --package gpu-broad-phase --package tests --package simt --lib --bins --test device --test host -- \
-        --skip by_chance --skip on_warps_of_1_ --skip on_warps_of_32_ \
-        --skip overflow:: --skip nearest:: --skip prepare:: --skip allowed::
-    ;;
-all)
-    shift
-    set -- --workspace "$@"
-    ;;
-*) set -- --workspace "$@" ;;
-esac
+[ $# -gt 0 ] || adapters=vulkan
 export GPU_BROAD_PHASE_ADAPTERS="${GPU_BROAD_PHASE_ADAPTERS:-$adapters}"
 # Mesa's EGL needs this folder.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
@@ -33,7 +20,20 @@ fi
 log="$(mktemp)"
 trap 'rm -f "$log"' EXIT
 status=0
-cargo test --locked --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+run() {
+    cargo test --locked --no-fail-fast "$@" 2>&1 | tee -a "$log" || status=$?
+}
+case "${1:-}" in
+"")
+    # Random scenes and the interpreter find most of the faults that the slow tests find.
+    quick=(--package gpu-broad-phase --package tests --package simt)
+    cargo test --locked --no-run "${quick[@]}" --lib --bins --test device --test host
+    run "${quick[@]}" --lib --bins --test host -- --skip by_chance --skip on_warps_of_1_ --skip on_warps_of_32_
+    run "${quick[@]}" --test device -- --skip overflow:: --skip nearest:: --skip prepare:: --skip allowed::
+    ;;
+all) run --workspace "${@:2}" ;;
+*) run --workspace "$@" ;;
+esac
 awk '
     /^test result:/ { passed += $4; failed += $6; ignored += $8; programs += 1 }
     / \.\.\. FAILED$/ { names = names "\n    " substr($0, 6, length($0) - 16) }

@@ -3,8 +3,6 @@ use pollster::block_on;
 
 #[allow(unused_imports, reason = "each test binary uses a part")]
 pub use wild::answers::{RAY_MODES, SCHEMES, by_object, counted, hits_by_ray, lists, sorted};
-#[allow(unused_imports, reason = "each test binary uses a part")]
-pub use wild::check_nearest;
 
 use super::TestAdapter;
 

@@ -1,6 +1,6 @@
 //! Static objects give the results of one list with `STATIC` flags. A reused table is neither uploaded nor built.
 
-use crate::common::steps::{RAY_MODES, SCHEMES, broad_phase, check_nearest, counted, encoder, read, submit, whole};
+use crate::common::steps::{RAY_MODES, SCHEMES, broad_phase, counted, encoder, read, submit, whole};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
@@ -8,7 +8,7 @@ use gpu_broad_phase::{
     Queries, Query, QueryInput, QueryMode, RayCell, RayMode, Rays, ResultOrder, Scene, Scheme, SelfQuery, Source,
     Statics, Status, StepError, StepResult, SweptRay, cpu, wgpu,
 };
-use wild::{Expected, check_definition};
+use wild::{Expected, check_definition, check_distances};
 
 fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
     let mut boxes = lattice(count, rng);
@@ -111,7 +111,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, on_gpu: &Step
     assert!(on_gpu.pairs == on_cpu.pairs, "{what}: another order of pairs");
     assert_eq!(on_gpu.world_pairs, on_cpu.world_pairs, "{what}");
     assert_eq!(on_gpu.query_offsets, on_cpu.query_offsets, "{what}");
-    check_nearest(&on_gpu.query_nearest, &on_cpu.query_nearest, what);
+    check_distances(&on_gpu.query_nearest, &on_cpu.query_nearest, what);
 }
 
 fn descriptors() -> Vec<BroadPhaseDescriptor<'static>> {

@@ -313,7 +313,7 @@ fn excluded_pairs_and_views_are_read_at_aligned_places_only() {
     let words = alignment as usize / 4;
     let upload = |words: &[u32]| {
         adapter.device.create_buffer_init(&BufferInitDescriptor {
-            label: Some("a caller's"),
+            label: Some("buffer of the caller"),
             contents: bytemuck::cast_slice(words),
             usage: wgpu::BufferUsages::STORAGE,
         })

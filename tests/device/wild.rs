@@ -6,7 +6,7 @@
 mod inputs;
 mod shrink;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::mem::Discriminant;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,7 +22,9 @@ use gpu_broad_phase::{
 use inputs::Inputs;
 use pollster::block_on;
 use shrink::shrunk;
-use wild::{Expected, Wild, caught, check_definition, check_read_back_of_query, check_reference, check_work};
+use wild::{
+    Expected, Wild, caught, check_definition, check_read_back_of_query, check_reference, check_searches, check_work,
+};
 
 /// Most pages that are joined.
 const PAGES: usize = 12;
@@ -71,7 +73,7 @@ impl Case {
             2 | 5 => Way::Strided,
             _ => Way::Step,
         };
-        let has_filter = number % 12 == 8 && is_plain;
+        let has_filter = number % 13 == 8 && is_plain;
         Self {
             number,
             descriptor: BroadPhaseDescriptor {
@@ -85,12 +87,17 @@ impl Case {
         }
     }
 
-    /// In daily runs, later adapters take only descriptors with filters, since others need more pipelines.
+    /// In daily runs, later adapters take the most usual descriptors only, since others need more pipelines.
     fn is_daily(&self, is_first: bool) -> bool {
-        wild::is_daily(&self.descriptor) && (is_first || (self.descriptor.filters && !self.has_filter))
+        let is_plain = self.descriptor.filters && self.descriptor.worlds == 1 && self.descriptor.periods == [0.0; 3];
+        wild::is_daily(&self.descriptor) && (is_first || (is_plain && !self.has_filter))
     }
 
     fn on_cpu(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> StepResult {
+        let descriptor = &BroadPhaseDescriptor {
+            pair_filter: None,
+            ..*descriptor
+        };
         let admits: &(dyn Fn(u32, u32) -> bool + Sync) = match self.has_filter {
             true => &admits_pair,
             false => &|_, _| true,
@@ -181,16 +188,15 @@ impl Device {
             Engine::Whole(headless) => block_on(headless.step_scene(&scene)).unwrap(),
             Engine::Own(gpu) if case.way == Way::Set => {
                 let (of_step, of_set) = ask_set(&adapter, gpu, &scene);
-                let step = without_queries(host);
-                check_definition(
-                    descriptor,
-                    &step,
-                    &case.expected(descriptor, &step),
-                    &of_step,
-                    "the step of a set",
-                );
-                let set = without_pairs(*descriptor);
+                let (step, set) = (without_queries(host), without_pairs(*descriptor));
+                let expected = case.expected(descriptor, &step);
+                check_definition(descriptor, &step, &expected, &of_step, "the step of a set");
+                check_reference(descriptor, &step, &of_step, &case.on_cpu(descriptor, &step));
+                check_work(descriptor, wild, &of_step.counters);
                 check_definition(&set, &host, &truth.expected, &of_set, "a query set");
+                if descriptor.outputs.growth == Growth::Grow {
+                    check_searches(descriptor, &host, &of_set, &truth.on_cpu);
+                }
                 tally.count(&of_step);
                 tally.count(&of_set);
                 return;
@@ -207,13 +213,7 @@ impl Device {
         check_reference(descriptor, &host, &result, &truth.on_cpu);
         check_work(descriptor, wild, &result.counters);
         if descriptor.outputs.growth == Growth::Grow {
-            let cells = [&result, &truth.on_cpu].map(|result| result.ray_cells.len());
-            let few = if wild::is_large(case.number) {
-                cells[1] / 50
-            } else {
-                cells[1]
-            } + 20;
-            assert!(cells[0].abs_diff(cells[1]) <= few, "{cells:?} ray cells");
+            check_cells(&result, &truth.on_cpu);
             if descriptor.outputs.order == ResultOrder::Deterministic && !case.has_filter {
                 assert!(
                     result.pairs == trace(descriptor, &host).unwrap().pairs,
@@ -241,8 +241,24 @@ impl Device {
             }),
         };
         tally.count(&result);
-        check_read_back_of_query(descriptor, &host, (asks.queries(), *mode), &result, "asked later");
+        check_read_back_of_query(descriptor, &host, (asks.queries(), *mode), &result, "later queries");
     }
+}
+
+/// Rounding may move a ray to other cells at borders.
+fn check_cells(result: &StepResult, on_cpu: &StepResult) {
+    let [found, expected] = [&result.ray_cells, &on_cpu.ray_cells];
+    assert_eq!(result.counters.ray_cells_needed, found.len() as u64);
+    let of_cpu: HashSet<_> = expected.iter().collect();
+    let kept = found.iter().filter(|cell| of_cpu.contains(cell)).count();
+    let few = expected.len() / 50 + 20;
+    let is_alike = kept + few >= expected.len() && found.len() <= expected.len() + few;
+    assert!(
+        is_alike,
+        "{kept} of {} cells of rays, {} on the CPU",
+        found.len(),
+        expected.len()
+    );
 }
 
 fn without_pairs(descriptor: BroadPhaseDescriptor<'_>) -> BroadPhaseDescriptor<'_> {
@@ -312,6 +328,8 @@ fn join_pages(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, case: &Case, host:
         gpu.page(&mut encoder, page).unwrap();
         adapter.queue.submit([encoder.finish()]);
         let part = read(gpu);
+        let is_sorted = case.descriptor.outputs.order == ResultOrder::Sorted;
+        assert!(!is_sorted || part.pairs.is_sorted(), "a page does not ascend");
         joined.pairs.extend(part.pairs);
         joined.ray_hits.extend(part.ray_hits);
         joined.ray_cells.extend(part.ray_cells);
@@ -359,13 +377,7 @@ impl Truth {
     fn new(case: &Case) -> Self {
         let scene = case.wild.scene(generation());
         Self {
-            on_cpu: case.on_cpu(
-                &BroadPhaseDescriptor {
-                    pair_filter: None,
-                    ..case.descriptor
-                },
-                &scene,
-            ),
+            on_cpu: case.on_cpu(&case.descriptor, &scene),
             expected: case.expected(&case.descriptor, &scene),
         }
     }
@@ -468,7 +480,10 @@ fn wild_scenes_have_the_results_of_brute_force_on_each_adapter() {
     let mut all = Vec::new();
     for (name, (tally, faults)) in found {
         println!("{name}: {tally:?}");
-        assert!(wild::is_selected() || tally.pairs.min(tally.hits).min(tally.results) > 1_000);
+        let few = [tally.pairs, tally.hits, tally.results].into_iter().min() < Some(1_000);
+        if few && !wild::is_selected() {
+            all.push(format!("{name}: the scenes have few results"));
+        }
         all.extend(faults);
     }
     assert!(

@@ -5,19 +5,12 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Query, QueryInput, Ray, RayMode, Rays, Scene, Scheme, Source, SweptRay,
 };
 use wild::Rng;
+use wild::sized::uniform;
 
 const COUNT: usize = 5000;
 /// Side of a world in which each of `count` boxes overlaps about six others.
 fn side(count: usize) -> f32 {
     (8.0 * count as f32 / 6.0).cbrt()
-}
-
-fn boxes(count: usize, rng: &mut Rng) -> Vec<Aabb> {
-    let object = |_| {
-        let center = rng.point(side(count));
-        Aabb::from_center_half(center, [0; 3].map(|_| 0.25 + 0.5 * rng.unit()))
-    };
-    (0..count).map(object).collect()
 }
 
 fn cubes(count: usize, edge: f32, side: f32, rng: &mut Rng) -> Vec<Aabb> {
@@ -51,7 +44,7 @@ fn check_few(tests: u64, searches: usize, limit: u64, what: &str) {
 #[test]
 fn pairs_take_few_box_tests() {
     let rng = &mut Rng(10);
-    let even = boxes(COUNT, rng);
+    let even = uniform(COUNT, rng);
     let moved = |scale: f32, by: f32| -> Vec<_> {
         let moved = |corner: [f32; 3]| corner.map(|bound| bound * scale + by);
         even.iter()
@@ -103,7 +96,7 @@ fn pairs_take_few_box_tests() {
 #[test]
 fn rays_and_queries_take_few_box_tests() {
     let rng = &mut Rng(15);
-    let objects = boxes(COUNT, rng);
+    let objects = uniform(COUNT, rng);
     let lines = [0; 100].map(|_| {
         let direction = rng.point(2.0).map(|along| along - 1.0);
         let length = direction.iter().map(|along| along * along).sum::<f32>().sqrt();

@@ -6,7 +6,7 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, OutputOptions, QueryInput, Ray, RayMode, Rays, Scene, Scheme, Source,
     SweptRay, cpu,
 };
-use wild::Rng;
+use wild::{Expected, Rng, check};
 
 const SCENES: u64 = 3_000;
 /// Exponents of coordinates: denormal, near the smallest normal float, near the ray test's thresholds, ordinary, and
@@ -249,6 +249,8 @@ fn rays_hit_what_exact_arithmetic_says_at_every_scale() {
             ..Scene::default()
         };
         let result = cpu::step_scene(&descriptor, &scene).unwrap();
+        let expected = Expected::of(&descriptor, &scene);
+        check(&descriptor, &scene, &expected, &result, &format!("scene {number}"));
         let axes = descriptor.dimensions.count() as usize;
         for (ends, ray) in result.ray_offsets.windows(2).zip(&rays) {
             let hits = &result.ray_hits[ends[0] as usize..ends[1] as usize];

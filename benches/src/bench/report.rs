@@ -1,5 +1,4 @@
 use std::io::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::slice;
 use std::time::{Duration, Instant};
 
@@ -16,7 +15,6 @@ use super::{Bench, COUNTS, GRID, Options, gpu};
 use crate::generate::Distribution;
 use crate::verify::{COLUMNS, SCHEMES, Tally, Verified, compare_random};
 use crate::{Gpu, Reporter, grouped};
-use wild::panic_text;
 
 const SCENES: [Distribution; 2] = [Distribution::Uniform, Distribution::PowerLaw];
 const MANY: u32 = 10_000_000;
@@ -368,8 +366,7 @@ fn own_row<'b>(block: &'b Block, stage: &str) -> Option<&'b Row> {
 
 /// wgpu panics if a driver is out of memory; other scenes should still be measured.
 fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let ended = catch_unwind(AssertUnwindSafe(work));
-    ended.unwrap_or_else(|panic| bail!("panicked: {}", panic_text(&*panic)))
+    wild::caught(work).unwrap_or_else(|panic| bail!("panicked: {panic}"))
 }
 
 /// Part of `left` for the next scene: its share of the later boxes, but at least an equal part per scene.

@@ -287,7 +287,7 @@ mod tests {
                 let right = adapter.answer(case)?;
                 let mut wrong = right.clone();
                 fault(&mut wrong);
-                is_changed = wrong.0 != right.0;
+                is_changed = wrong != right;
                 Ok(wrong)
             };
             let differences = compare_random_by(&mut adapters, number, answer).unwrap();
@@ -313,7 +313,7 @@ mod tests {
                     );
                 }
             }
-            assert!(found > 2, "{what}: {found}");
+            assert!(found > 1, "{what}: {found}");
         }
         let counts = adapters[0].tallies.each_ref().map(|tally| [tally[0], tally[7]]);
         assert!(counts.iter().all(|count| count[0] > 100 && count[1] > 10), "{counts:?}");

@@ -53,12 +53,12 @@ impl Inputs {
             count(wild.rays.len()),
             count(wild.asks.count(0)).filter(|_| is_asked),
         ];
-        inputs.count(wild);
+        inputs.exclude_past_counts(wild);
         inputs
     }
 
     /// Makes everything in `wild` past a count find nothing, and valid.
-    fn count(&self, wild: &mut Wild) {
+    fn exclude_past_counts(&self, wild: &mut Wild) {
         let [objects, rays, queries] = self
             .counts
             .map(|count| count.map_or(usize::MAX, |count| count as usize));
@@ -93,7 +93,7 @@ impl Inputs {
         .chain([&counts[..]])
         .map(|words| {
             device.create_buffer_init(&BufferInitDescriptor {
-                label: Some("a caller's"),
+                label: Some("buffer of the caller"),
                 contents: bytemuck::cast_slice(words),
                 usage: wgpu::BufferUsages::STORAGE,
             })

@@ -45,7 +45,7 @@ impl Expected {
     }
 }
 
-pub fn hit_bits(hit: &RayHit) -> (u32, u32) {
+fn hit_bits(hit: &RayHit) -> (u32, u32) {
     (hit.object, hit.t.to_bits())
 }
 
@@ -116,10 +116,6 @@ pub fn check(
             "{what}"
         );
     }
-    if descriptor.outputs.order == ResultOrder::Sorted {
-        check_order(result, what);
-    }
-    check_cells(result, what);
 
     if !scene.query.rays.is_empty() {
         match descriptor.outputs.ray_mode {
@@ -209,8 +205,13 @@ fn world_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, pairs: 
     counts
 }
 
-/// Panics unless pairs, the hits of each ray and the objects of each query ascend.
-fn check_order(result: &StepResult, what: &str) {
+/// Panics unless the cells of each ray are distinct, finest level first, and sorted results ascend: pairs, the hits of
+/// each ray and the objects of each query.
+pub fn check_order(descriptor: &BroadPhaseDescriptor<'_>, result: &StepResult, what: &str) {
+    check_cells(result, what);
+    if descriptor.outputs.order != ResultOrder::Sorted {
+        return;
+    }
     let ascend = |offsets: &[u32], rows: &[u32]| {
         offsets.windows(2).all(|ends| {
             let (range, _) = held(ends, rows.len());

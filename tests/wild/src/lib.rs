@@ -12,10 +12,12 @@ pub mod sized;
 mod strided;
 mod work;
 
-pub use agreement::{Expected, check, hit_bits};
-pub use reference_checks::{check_definition, check_nearest, check_read_back_of_query, check_reference};
+pub use agreement::{Expected, check, check_order};
+pub use reference_checks::{
+    check_definition, check_distances, check_read_back_of_query, check_reference, check_searches,
+};
 pub use rng::Rng;
-pub use run::{again, caught, is_selected, panic_text, selected};
+pub use run::{again, caught, is_selected, selected};
 pub use scene::{Asks, Wild, descriptor, is_daily, is_large, scene};
 pub use strided::Strided;
 pub use work::check_work;

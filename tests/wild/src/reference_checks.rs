@@ -1,9 +1,9 @@
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Counters, Growth, NONE, NearestObject, Queries, QueryInput, QueryMode, RayMode, Rays,
-    ResultOrder, Scene, SelfQuery, StepResult,
+    ResultOrder, Scene, SelfQuery, StepResult, cpu,
 };
 
-use crate::agreement::{Expected, check};
+use crate::agreement::{Expected, check, check_order};
 use crate::answers::{by_object, counted, hits_by_ray, lists, sorted};
 
 /// Compares `result` with brute force. With periods, only neighbours are compared, since brute force ignores the
@@ -15,6 +15,7 @@ pub fn check_definition(
     result: &StepResult,
     what: &str,
 ) {
+    check_order(descriptor, result, what);
     if descriptor.periods == [0.0; 3] {
         check(descriptor, scene, expected, result, what);
         return;
@@ -58,6 +59,10 @@ pub fn check_read_back_of_query(
         ..*scene
     };
     check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), result, what);
+    if descriptor.outputs.growth == Growth::Grow {
+        let on_cpu = cpu::step_scene(&descriptor, &scene).unwrap();
+        check_searches(&descriptor, &scene, result, &on_cpu);
+    }
 }
 
 /// Everything but distances must be equal bit for bit.
@@ -76,14 +81,25 @@ pub fn check_reference(
         numbers
     };
     assert_eq!(numbers(&found.counters), numbers(&reference.counters), "counters");
-    if descriptor.outputs.growth == Growth::Fixed {
-        return;
+    if descriptor.outputs.growth == Growth::Grow {
+        assert_eq!(found.world_pairs, reference.world_pairs, "pairs of worlds");
+        match descriptor.outputs.order {
+            ResultOrder::Sorted => assert!(found.pairs == reference.pairs, "pairs or their order"),
+            _ => assert!(sorted(found.pairs.clone()) == sorted(reference.pairs.clone()), "pairs"),
+        }
+        check_searches(descriptor, scene, found, reference);
     }
+}
+
+/// Compares rays and queries. Everything but distances must be equal bit for bit.
+pub fn check_searches(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    found: &StepResult,
+    reference: &StepResult,
+) {
     if descriptor.outputs.order == ResultOrder::Sorted {
-        assert!(found.pairs == reference.pairs, "pairs or their order");
         assert!(found.ray_hits == reference.ray_hits, "hits or their order");
-    } else {
-        assert!(sorted(found.pairs.clone()) == sorted(reference.pairs.clone()), "pairs");
     }
     match descriptor.outputs.ray_mode {
         RayMode::All => assert!(hits_by_ray(found) == hits_by_ray(reference), "hits of rays"),
@@ -101,10 +117,10 @@ pub fn check_reference(
     if is_exact {
         assert!(lists(found) == lists(reference), "results of boxes");
     }
-    check_nearest(&found.query_nearest, &reference.query_nearest, "nearest objects");
+    check_distances(&found.query_nearest, &reference.query_nearest, "nearest objects");
 }
 
-pub fn check_nearest(found: &[NearestObject], on_cpu: &[NearestObject], what: &str) {
+pub fn check_distances(found: &[NearestObject], on_cpu: &[NearestObject], what: &str) {
     assert_eq!(found.len(), on_cpu.len(), "{what}");
     for (found, on_cpu) in found.iter().zip(on_cpu) {
         let [a, b] = [found, on_cpu].map(|neighbor| f64::from(neighbor.squared_distance));

@@ -39,10 +39,10 @@ thread_local! {
     static IS_CHECKING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Returns the message of a panic of `check`, which prints nothing.
+/// Runs `check` without printing its panic.
 ///
 /// # Errors
-/// The message, in one line.
+/// The panic's message in one line, cut to 300 characters.
 pub fn caught<T>(check: impl FnOnce() -> T) -> Result<T, String> {
     static QUIET: Once = Once::new();
     QUIET.call_once(|| {
@@ -62,7 +62,7 @@ pub fn caught<T>(check: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied())
         .unwrap_or("no message")

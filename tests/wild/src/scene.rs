@@ -28,15 +28,20 @@ const PIPELINES: [(bool, bool, bool); 7] = [
     (false, true, true),
 ];
 
-/// True if daily runs take the descriptor. Software drivers take half a second to compile each pipeline of another
-/// choice.
+/// True if daily runs take the descriptor: three choices, and one more per scheme, so that all pairs of options occur.
+/// Software drivers take half a second to compile each pipeline of another choice.
 pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     let choice = (
         descriptor.filters,
         descriptor.worlds > 1,
         descriptor.periods != [0.0; 3],
     );
-    [(true, false, false), (false, true, true)].contains(&choice)
+    match choice {
+        (true, false, false) | (false, true, true) => true,
+        (true, true, false) => matches!(descriptor.scheme, Scheme::Hierarchical),
+        (true, false, true) => matches!(descriptor.scheme, Scheme::Adaptive { .. }),
+        _ => false,
+    }
 }
 
 /// True for scenes of hundreds or thousands of boxes.
@@ -86,6 +91,7 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
                     pairs: Some(9),
                     hits: Some(7),
                     results: Some(5),
+                    ray_cells: Some(7),
                     entries: (number % 4 == 2).then_some(40),
                     ..Capacities::default()
                 }
@@ -93,7 +99,7 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
                 Capacities::default()
             },
             growth: if is_fixed { Growth::Fixed } else { Growth::Grow },
-            ray_cells: number % 9 == 4,
+            ray_cells: number % 10 == 4,
             ..Default::default()
         },
         sort: rng.one_of(&[
@@ -324,7 +330,7 @@ fn large(number: u64, descriptor: &BroadPhaseDescriptor<'_>, rng: &mut Rng) -> W
     let count = rng.one_of(&[257, 1_100, 1_921, 2_500]);
     // 4,096 rays are sorted by their start.
     let ray_count = rng.one_of(&[30, 70, 300, 4_100]);
-    let kind = number as usize / 16 % 8;
+    let kind = number as usize / 16 % 9;
     let (kind, mut objects) = match kind {
         0 => ("uniform", sized::uniform(count, rng)),
         1 => ("power law", sized::power_law(count, rng)),
@@ -334,12 +340,10 @@ fn large(number: u64, descriptor: &BroadPhaseDescriptor<'_>, rng: &mut Rng) -> W
             let (rarity, octaves) = (rng.one_of(&[40, 100, 300]), rng.one_of(&[3, 6, 12]));
             ("mixed sizes", sized::mixed_sizes(count, rarity, octaves, scale, rng))
         }
-        _ => {
-            let scene = sized::scene(kind - 3, count, 0, rng);
-            ("islands, clusters, one cell or lattice", scene.objects)
-        }
+        // One cell, clusters, islands, a lattice.
+        _ => ("sized", sized::scene(kind - 3, count, 0, rng).objects),
     };
-    if kind != "rods" && rng.once_in(2) {
+    if !matches!(kind, "rods" | "sized") && rng.once_in(2) {
         sized::add_oddities(&mut objects, rng);
     }
     let plain: Vec<_> = (0..ray_count).map(|_| sized::random_ray(&objects, rng)).collect();

@@ -4,7 +4,7 @@ use crate::Wild;
 
 /// Box tests within the limit that justify a further round, beyond [`SPARE_ROUNDS`].
 const ROUND_TESTS: u64 = 1 << 10;
-const SPARE_ROUNDS: u64 = 2;
+const SPARE_ROUNDS: u64 = 4;
 /// The limit of box tests is [`FEW`] times those of brute force, plus [`ALWAYS_ALLOWED`]. A search tests each large
 /// object once, other objects four times on average, and all once more if it gives up on cells.
 const FEW: u64 = 6;
