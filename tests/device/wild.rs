@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::pool::opened;
-use crate::common::steps::{broad_phase, encoder, read};
+use crate::common::steps::{broad_phase, encoder, read, submit};
 use crate::common::{TestAdapter, adapters, daily_or_full, is_full};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::{
@@ -59,7 +59,6 @@ struct Case {
     wild: Wild,
     way: Way,
     inputs: Option<Inputs>,
-    has_filter: bool,
 }
 
 impl Case {
@@ -83,14 +82,17 @@ impl Case {
             inputs: (way == Way::Strided).then(|| Inputs::new(number, &mut wild)),
             wild,
             way,
-            has_filter,
         }
+    }
+
+    fn has_filter(&self) -> bool {
+        self.descriptor.pair_filter.is_some()
     }
 
     /// In daily runs, later adapters take the most usual descriptors only, since others need more pipelines.
     fn is_daily(&self, is_first: bool) -> bool {
         let is_plain = self.descriptor.filters && self.descriptor.worlds == 1 && self.descriptor.periods == [0.0; 3];
-        wild::is_daily(&self.descriptor) && (is_first || (is_plain && !self.has_filter))
+        wild::is_daily(&self.descriptor) && (is_first || (is_plain && !self.has_filter()))
     }
 
     fn on_cpu(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> StepResult {
@@ -98,7 +100,7 @@ impl Case {
             pair_filter: None,
             ..*descriptor
         };
-        let admits: &(dyn Fn(u32, u32) -> bool + Sync) = match self.has_filter {
+        let admits: &(dyn Fn(u32, u32) -> bool + Sync) = match self.has_filter() {
             true => &admits_pair,
             false => &|_, _| true,
         };
@@ -107,7 +109,7 @@ impl Case {
 
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Expected {
         let mut expected = Expected::of(descriptor, scene);
-        if self.has_filter {
+        if self.has_filter() {
             expected.keep_pairs(scene, admits_pair);
         }
         expected
@@ -147,7 +149,7 @@ fn kind_of(case: &Case) -> Kind {
         descriptor.count_candidates,
         descriptor.worlds > 1,
         descriptor.periods != [0.0; 3],
-        case.has_filter,
+        case.has_filter(),
         case.way == Way::Headless,
     ];
     (std::mem::discriminant(&descriptor.scheme), switches)
@@ -202,9 +204,7 @@ impl Device {
                 return;
             }
             Engine::Own(gpu) => whole(descriptor, || {
-                let mut encoder = encoder(&adapter);
-                gpu.step(&mut encoder, scene).unwrap();
-                adapter.queue.submit([encoder.finish()]);
+                submit(&adapter, gpu, scene);
                 read(gpu)
             }),
         };
@@ -214,7 +214,7 @@ impl Device {
         check_work(descriptor, wild, &result.counters);
         if descriptor.outputs.growth == Growth::Grow {
             check_cells(&result, &truth.on_cpu);
-            if descriptor.outputs.order == ResultOrder::Deterministic && !case.has_filter {
+            if descriptor.outputs.order == ResultOrder::Deterministic && !case.has_filter() {
                 assert!(
                     result.pairs == trace(descriptor, &host).unwrap().pairs,
                     "order of pairs"
@@ -223,7 +223,7 @@ impl Device {
         } else if let Engine::Own(gpu) = self.engine(case) {
             join_pages(&adapter, gpu, case, &host, result);
         }
-        let Some((asks, mode)) = wild.later.as_ref().filter(|_| !case.has_filter) else {
+        let Some((asks, mode)) = wild.later.as_ref().filter(|_| !case.has_filter()) else {
             return;
         };
         let later = QueryInput {

