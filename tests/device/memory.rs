@@ -5,8 +5,8 @@ use crate::common::{Rng, TestAdapter, daily_adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, CreateError, CullDraw, CullOptions, Culling,
-    DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, MemoryUse, ObjectSet, Output, PairEvents, QueryInput,
-    Ray, Scene, Scheme, Source, Statics, Status, StepResult, wgpu,
+    DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, Growth, MemoryUse, ObjectSet, Output, PairEvents,
+    QueryInput, Ray, Scene, Scheme, Source, Statics, Status, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -29,6 +29,30 @@ fn step(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: Scene<'_>) -> Ste
 fn poll(adapter: &TestAdapter) {
     let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
     polled.expect("an idle device");
+}
+
+#[test]
+fn objects_take_at_most_160_bytes_and_pairs_8() {
+    const COUNT: usize = 50_000;
+    let objects = uniform(COUNT, &mut Rng(3));
+    for adapter in daily_adapters() {
+        let mut descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = broad_phase(&adapter, &descriptor);
+        let pairs = step(&adapter, &mut gpu, scene(&objects, &[])).counters.pairs_needed;
+        descriptor.outputs.growth = Growth::Fixed;
+        descriptor.outputs.capacities.pairs = Some(pairs as u32);
+        let mut exact = broad_phase(&adapter, &descriptor);
+        assert_eq!(exact.memory().total(), 0);
+        let found = step(&adapter, &mut exact, scene(&objects, &[]));
+        assert_eq!(found.pairs.len() as u64, pairs);
+        let memory = exact.memory();
+        let each = memory.objects as f64 / COUNT as f64;
+        assert!((60.0..=160.0).contains(&each), "{each} bytes an object");
+        assert_eq!(memory.pairs, (8 * pairs).next_multiple_of(16));
+        let inputs = 32 * COUNT as u64;
+        assert!((inputs..=inputs + 64).contains(&memory.inputs));
+        assert_eq!(memory.order, 0);
+    }
 }
 
 /// `memory` reports everything but uniform blocks and staging buffers.
