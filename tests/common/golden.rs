@@ -4,12 +4,14 @@
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, OutputOptions, Pair, PairEvent, Queries, QueryInput,
-    Ray, RayHit, RayMode, Rays, Scene, Scheme, Source, StepResult, SweptRay,
+    Aabb, BroadPhaseDescriptor, Dimensions, Events, Pair, PairEvent, Queries, QueryInput, Ray, RayHit, RayMode, Rays,
+    Scene, Scheme, Source, StepResult, SweptRay,
 };
 
 use wild::Rng;
 use wild::answers::{hits_by_ray, lists, sorted};
+use wild::sized::power_law_within;
+pub use wild::sized::uniform_within as uniform;
 
 /// FNV-1a of 64 bits (Fowler, Noll and Vo) over little-endian words.
 pub fn hash(words: impl IntoIterator<Item = u32>) -> u64 {
@@ -40,17 +42,13 @@ pub fn hash_closest(hits: &[RayHit]) -> u64 {
 }
 
 pub fn hash_all(hits: &[Vec<(u32, u32)>]) -> u64 {
-    let of_ray = |(ray, hits): (u32, &Vec<_>)| {
-        hits.iter()
-            .flat_map(|&(object, t)| [ray, object, t])
-            .collect::<Vec<_>>()
-    };
-    hash((0..).zip(hits).flat_map(of_ray))
+    let rays = (0..).zip(hits);
+    hash(rays.flat_map(|(ray, hits)| hits.iter().flat_map(move |&(object, t)| [ray, object, t])))
 }
 
 pub fn hash_lists(lists: &[Vec<u32>]) -> u64 {
-    let of_query = |(query, list): (u32, &Vec<_>)| list.iter().flat_map(|&object| [query, object]).collect::<Vec<_>>();
-    hash((0..).zip(lists).flat_map(of_query))
+    let queries = (0..).zip(lists);
+    hash(queries.flat_map(|(query, list)| list.iter().flat_map(move |&object| [query, object])))
 }
 
 pub fn hash_boxes(scene: &Scene<'_>) -> u64 {
@@ -59,26 +57,18 @@ pub fn hash_boxes(scene: &Scene<'_>) -> u64 {
 
 /// Returns the hashes of `result`. Those of ray modes other than `mode` are copied from `expected`.
 pub fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &Golden) -> Golden {
-    let found = Golden {
+    let mut found = Golden {
         boxes: hash_boxes(scene),
         pairs: hash_pairs(&sorted(result.pairs.clone())),
         queries: hash_lists(&lists(result)),
         ..*expected
     };
     match mode {
-        RayMode::Closest => Golden {
-            closest: hash_closest(&result.ray_hits),
-            ..found
-        },
-        RayMode::Any => Golden {
-            any: hash(result.ray_any.iter().copied()),
-            ..found
-        },
-        _ => Golden {
-            all: hash_all(&hits_by_ray(result)),
-            ..found
-        },
+        RayMode::Closest => found.closest = hash_closest(&result.ray_hits),
+        RayMode::Any => found.any = hash(result.ray_any.iter().copied()),
+        _ => found.all = hash_all(&hits_by_ray(result)),
     }
+    found
 }
 
 #[derive(Default)]
@@ -123,21 +113,6 @@ pub fn cases() -> [Case; 5] {
     ]
 }
 
-fn point(side: f32, rng: &mut Rng) -> [f32; 3] {
-    [0; 3].map(|_| rng.unit() * side)
-}
-
-fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {
-    let corner = |sign: f32| [0, 1, 2].map(|axis| center[axis] + sign * edges[axis] / 2.0);
-    Aabb::new(corner(-1.0), corner(1.0))
-}
-
-pub fn uniform(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
-    (0..count)
-        .map(|_| around(point(side, rng), [0; 3].map(|_| 0.5 + rng.unit())))
-        .collect()
-}
-
 fn rays(count: usize, side: f32, rng: &mut Rng) -> Vec<Ray> {
     (0..count)
         .map(|index| {
@@ -146,7 +121,7 @@ fn rays(count: usize, side: f32, rng: &mut Rng) -> Vec<Ray> {
                 direction[rng.below(3)] = 0.0;
                 direction[rng.below(3)] = 0.0;
             }
-            let origin = point(2.0 * side, rng).map(|at| at - side / 2.0);
+            let origin = rng.point(2.0 * side).map(|at| at - side / 2.0);
             Ray::new(origin, direction, [2.0 * side, 4.0, f32::INFINITY][index % 3])
         })
         .collect()
@@ -177,15 +152,7 @@ pub fn uniform_boxes() -> Case {
 
 pub fn power_law() -> Case {
     let mut rng = Rng(0x60_2d);
-    let mut power_law = |count: usize| -> Vec<_> {
-        (0..count)
-            .map(|_| {
-                let u = rng.unit() * (1.0 - 1.0 / 65_536.0);
-                around(point(72.0, &mut rng), [1.0 / (1.0 - u).sqrt(); 3])
-            })
-            .collect()
-    };
-    let (objects, queries) = (power_law(2000), power_law(500));
+    let [objects, queries] = [2000, 500].map(|count| power_law_within(count, 72.0, &mut rng));
     let rays = rays(250, 72.0, &mut rng);
     let expected = Golden {
         boxes: 0xe557_fb38_0979_e470,
@@ -343,17 +310,9 @@ pub struct Film {
 
 impl Film {
     pub fn descriptor(&self, scheme: Scheme) -> BroadPhaseDescriptor<'static> {
-        BroadPhaseDescriptor {
-            scheme,
-            outputs: OutputOptions {
-                capacities: Capacities {
-                    pairs: Some(100_000),
-                    ..Capacities::default()
-                },
-                ..Default::default()
-            },
-            ..BroadPhaseDescriptor::default()
-        }
+        let mut descriptor = BroadPhaseDescriptor::default();
+        (descriptor.scheme, descriptor.outputs.capacities.pairs) = (scheme, Some(100_000));
+        descriptor
     }
 }
 
@@ -374,27 +333,22 @@ pub fn moving_boxes() -> Film {
     }
 }
 
+fn rows(frame: u32, kinds: [Vec<[u32; 2]>; 3]) -> Vec<[u32; 4]> {
+    let kinds = (0..).zip(kinds);
+    let rows = kinds.flat_map(|(kind, pairs)| pairs.into_iter().map(move |[a, b]| [frame, kind, a, b]));
+    rows.collect()
+}
+
 /// Returns rows (frame, kind, object, object), sorted. Kinds: 0 begun, 1 persisting, 2 ended.
 pub fn event_rows(frame: u32, events: &Events) -> Vec<[u32; 4]> {
-    let kinds = [&events.begun, &events.persisting, &events.ended];
-    let rows_of = |(kind, events): (u32, &Vec<PairEvent>)| {
-        let mut rows: Vec<_> = events.iter().map(|event| [frame, kind, event.a, event.b]).collect();
-        rows.sort_unstable();
-        rows
-    };
-    (0..).zip(kinds).flat_map(rows_of).collect()
+    let of_kind = |events: &Vec<PairEvent>| events.iter().map(|event| [event.a, event.b]).collect();
+    let mut rows = rows(frame, [&events.begun, &events.persisting, &events.ended].map(of_kind));
+    rows.sort_unstable();
+    rows
 }
 
 /// As [`event_rows`], computed from the pairs of the frame before and of this one.
 pub fn defined_rows(frame: u32, [before, now]: [&BTreeSet<Pair>; 2]) -> Vec<[u32; 4]> {
-    let kinds: [Vec<&Pair>; 3] = [
-        now.difference(before).collect(),
-        now.intersection(before).collect(),
-        before.difference(now).collect(),
-    ];
-    let rows_of = |(kind, pairs): (u32, Vec<&Pair>)| {
-        let row = |pair: &Pair| [frame, kind, pair.a, pair.b];
-        pairs.into_iter().map(row).collect::<Vec<_>>()
-    };
-    (0..).zip(kinds).flat_map(rows_of).collect()
+    let of_kind = |pairs: BTreeSet<Pair>| pairs.into_iter().map(|pair| [pair.a, pair.b]).collect();
+    rows(frame, [now - before, now & before, before - now].map(of_kind))
 }

@@ -23,26 +23,19 @@ pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
 
 /// Some are beside the corners by one float.
 fn planes(objects: &[Aabb], rng: &mut Rng) -> [[f32; 4]; 8] {
-    let scale = [1.0, 1.0, 0.3, 1e-20, 1e18, 1e30, 1e-38][rng.below(7)];
-    let is_lattice = rng.below(2) == 0;
+    let scale = rng.one_of(&[1.0, 1.0, 0.3, 1e-20, 1e18, 1e30, 1e-38]);
+    let is_lattice = rng.once_in(2);
     let unit = Aabb::new([0.0; 3], [1.0; 3]);
     [0; 8].map(|_| {
-        let object = if objects.is_empty() {
-            unit
-        } else {
-            objects[rng.below(objects.len())]
-        };
-        let mut normal = [0; 3].map(|_| {
-            if is_lattice {
-                scale * (rng.below(3) as f32 - 1.0)
-            } else {
-                scale * (rng.unit() - 0.5)
-            }
+        let object = if objects.is_empty() { unit } else { rng.one_of(objects) };
+        let mut normal = [0; 3].map(|_| match is_lattice {
+            true => scale * rng.one_of(&[-1.0, 0.0, 1.0]),
+            false => scale * (rng.unit() - 0.5),
         });
-        if rng.below(3) == 0 {
-            normal[rng.below(3)] = [0.0, -0.0, 1e-42, -1e-42][rng.below(4)];
+        if rng.once_in(3) {
+            normal[rng.below(3)] = rng.one_of(&[0.0, -0.0, 1e-42, -1e-42]);
         }
-        let corner = if rng.below(2) == 0 { object.min } else { object.max };
+        let corner = rng.one_of(&[object.min, object.max]);
         let finite = |value: f32| if value.is_finite() { value } else { 0.0 };
         let d = -finite((0..3).map(|axis| normal[axis] * finite(corner[axis])).sum());
         let d = match rng.below(4) {
@@ -60,9 +53,8 @@ pub fn views(objects: &[Aabb], worlds: u32, count: usize, rng: &mut Rng) -> Vec<
         let mut view = match rng.below(6) {
             0 => Frustum::default(),
             1 | 2 => {
-                let at = objects
-                    .get(rng.below(objects.len()))
-                    .map_or([0.0; 3], |object| object.min);
+                let object = objects.get(rng.below(objects.len()));
+                let at = object.map_or([0.0; 3], |object| object.min);
                 let eye = at.map(|at| if at.abs() < 1e9 { at } else { 0.0 });
                 Frustum::from_view_projection(camera(eye, [3.0, 50.0, 1e4][rng.below(3)], rng))
             }

@@ -49,11 +49,14 @@ fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
                 assert_eq!(block_on(set.read_back()), Err(ReadBackError::NoStep), "{what}");
             }
             // The first set asks twice, first what its step asks, then something else.
-            let other = wild.later.clone().unwrap_or((wild.asks.clone(), QueryMode::Nearest(2)));
+            let other = wild
+                .later
+                .clone()
+                .unwrap_or((wild.queries.clone(), QueryMode::Nearest(2)));
             let asked = [
                 scene.query,
                 QueryInput {
-                    queries: other.0.queries(),
+                    queries: other.0.borrowed(),
                     query_mode: other.1,
                     ..scene.query
                 },

@@ -22,9 +22,7 @@ use gpu_broad_phase::{
 use inputs::Inputs;
 use pollster::block_on;
 use shrink::shrunk;
-use wild::{
-    Expected, Wild, caught, check_definition, check_read_back_of_query, check_reference, check_searches, check_work,
-};
+use wild::{Expected, Wild, caught, check_definition, check_later, check_reference, check_searches, check_work};
 
 /// Most pages that are joined.
 const PAGES: usize = 12;
@@ -223,13 +221,8 @@ impl Device {
         } else if let Engine::Own(gpu) = self.engine(case) {
             join_pages(&adapter, gpu, case, &host, result);
         }
-        let Some((asks, mode)) = wild.later.as_ref().filter(|_| !case.has_filter()) else {
+        let Some(later) = wild.later_input().filter(|_| !case.has_filter()) else {
             return;
-        };
-        let later = QueryInput {
-            queries: asks.queries(),
-            query_mode: *mode,
-            ..QueryInput::default()
         };
         let result = match self.engine(case) {
             Engine::Whole(headless) => block_on(headless.query(&later)).unwrap(),
@@ -241,7 +234,7 @@ impl Device {
             }),
         };
         tally.count(&result);
-        check_read_back_of_query(descriptor, &host, (asks.queries(), *mode), &result, "later queries");
+        check_later(descriptor, &host, &later, &result);
     }
 }
 

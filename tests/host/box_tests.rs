@@ -2,12 +2,13 @@
 
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, Query, QueryInput, Ray, RayMode, Rays, Scene, Scheme, Source, SweptRay,
+    Aabb, BroadPhaseDescriptor, Query, QueryInput, Ray, RayMode, Rays, Scene, Scheme, Source, SweptRay,
 };
 use wild::Rng;
-use wild::sized::uniform;
+use wild::sized::{power_law, uniform};
 
 const COUNT: usize = 5000;
+
 /// Side of a world in which each of `count` boxes overlaps about six others.
 fn side(count: usize) -> f32 {
     (8.0 * count as f32 / 6.0).cbrt()
@@ -21,19 +22,18 @@ fn cubes(count: usize, edge: f32, side: f32, rng: &mut Rng) -> Vec<Aabb> {
     (0..count).map(object).collect()
 }
 
-fn counters(scheme: Scheme, objects: &[Aabb], query: QueryInput<'_>, ray_mode: RayMode) -> Counters {
-    let mut descriptor = BroadPhaseDescriptor {
-        scheme,
-        count_candidates: true,
-        ..BroadPhaseDescriptor::default()
-    };
-    descriptor.outputs.ray_mode = ray_mode;
-    let scene = Scene {
-        objects: objects.into(),
-        query,
-        ..Scene::default()
-    };
-    step_scene(&descriptor, &scene).unwrap().counters
+/// Numbers of box tests for pairs, rays and queries.
+fn box_tests(scheme: Scheme, objects: &[Aabb], query: QueryInput<'_>, ray_mode: RayMode) -> [u64; 3] {
+    let (mut descriptor, mut scene) = (BroadPhaseDescriptor::default(), Scene::default());
+    (descriptor.scheme, descriptor.outputs.ray_mode) = (scheme, ray_mode);
+    descriptor.count_candidates = true;
+    (scene.objects, scene.query) = (objects.into(), query);
+    let counters = step_scene(&descriptor, &scene).unwrap().counters;
+    [
+        counters.pair_candidates,
+        counters.ray_candidates,
+        counters.query_candidates,
+    ]
 }
 
 fn check_few(tests: u64, searches: usize, limit: u64, what: &str) {
@@ -47,18 +47,11 @@ fn pairs_take_few_box_tests() {
     let even = uniform(COUNT, rng);
     let moved = |scale: f32, by: f32| -> Vec<_> {
         let moved = |corner: [f32; 3]| corner.map(|bound| bound * scale + by);
-        even.iter()
-            .map(|object| Aabb::new(moved(object.min), moved(object.max)))
-            .collect()
+        let moved = |object: &Aabb| Aabb::new(moved(object.min), moved(object.max));
+        even.iter().map(moved).collect()
     };
     let mut giant = even.clone();
     giant[17] = Aabb::new([-1e6; 3], [1e6; 3]);
-    let power_law = (0..COUNT).map(|_| {
-        let edge = (1.0 - rng.unit()).max(1.0 / 65_536.0).powf(-0.5);
-        let low = rng.point(90.0);
-        Aabb::new(low, low.map(|low| low + edge))
-    });
-    let power_law = power_law.collect();
     // A sample sets the cells.
     let [large, small] = [cubes(16_384, 10.0, 1000.0, rng), cubes(16_000, 0.1, 10.0, rng)];
     let behind = [&large[..], &small].concat();
@@ -71,24 +64,18 @@ fn pairs_take_few_box_tests() {
         ("far", moved(1.0, 1e5), 1.0, 40),
         ("giant", giant, 1.0, 40),
         ("points", cubes(COUNT, 0.0, 2.0 * side(COUNT), rng), 1.0, 20),
-        ("power law", power_law, 0.0, 30),
+        ("power law", power_law(COUNT, rng), 0.0, 30),
         ("behind", behind, 0.0, 20),
         ("among", among, 0.0, 20),
     ] {
         let schemes = [
-            Scheme::Hierarchical,
-            Scheme::Uniform { cell_size: 1.5 * scale },
-            Scheme::Adaptive { min_scale: scale },
+            (Scheme::Hierarchical, limit),
+            (Scheme::Uniform { cell_size: 1.5 * scale }, limit),
+            (Scheme::Adaptive { min_scale: scale }, 100),
         ];
-        for scheme in &schemes[..if scale > 0.0 { 3 } else { 1 }] {
-            let counters = counters(*scheme, &objects, QueryInput::default(), RayMode::Any);
-            let limit = if matches!(scheme, Scheme::Adaptive { .. }) {
-                100
-            } else {
-                limit
-            };
-            let what = format!("{name}, {scheme:?}: pairs");
-            check_few(counters.pair_candidates, objects.len(), limit, &what);
+        for (scheme, limit) in &schemes[..if scale > 0.0 { 3 } else { 1 }] {
+            let [tests, ..] = box_tests(*scheme, &objects, QueryInput::default(), RayMode::Any);
+            check_few(tests, objects.len(), *limit, &format!("{name}, {scheme:?}: pairs"));
         }
     }
 }
@@ -110,21 +97,14 @@ fn rays_and_queries_take_few_box_tests() {
         (Scheme::Uniform { cell_size: 1.5 }, 60, [200, 600, 4500, all, all]),
         (Scheme::Adaptive { min_scale: 1.0 }, 200, [400, 600, 2500, all, all]),
     ] {
-        let query = QueryInput {
-            queries: queries[..].into(),
-            ..QueryInput::default()
-        };
-        let tests = counters(scheme, &objects, query, RayMode::All).query_candidates;
-        check_few(tests, queries.len(), of_query, &format!("{scheme:?}: queries"));
         for (width, limit) in [0.0, 0.5, 4.0, 1e6, 1e30].into_iter().zip(of_ray) {
             let rays = lines.map(|ray| SweptRay::new(ray).with_half_extents([width; 3]));
-            let query = QueryInput {
-                rays: Rays::Swept(Source::Host(&rays)),
-                ..QueryInput::default()
-            };
-            let [all, any] =
-                [RayMode::All, RayMode::Any].map(|mode| counters(scheme, &objects, query, mode).ray_candidates);
+            let mut query = QueryInput::default();
+            (query.rays, query.queries) = (Rays::Swept(Source::Host(&rays)), queries[..].into());
+            let of_modes = [RayMode::All, RayMode::Any].map(|mode| box_tests(scheme, &objects, query, mode));
+            let [[_, all, of_queries], [_, any, _]] = of_modes;
             let what = format!("{scheme:?}, rays of width {width}");
+            check_few(of_queries, queries.len(), of_query, &format!("{what}: queries"));
             check_few(all, rays.len(), limit, &what);
             check_few(any, 1, all / 2, &format!("{what}, any hit"));
         }

@@ -5,7 +5,7 @@ use gpu_broad_phase::cpu::{CpuBroadPhase, compared_objects, step_scene};
 use gpu_broad_phase::internals::counters;
 use gpu_broad_phase::internals::reference::{Trace, trace};
 use gpu_broad_phase::reference::{PairRule, pair_rule};
-use gpu_broad_phase::{BroadPhaseDescriptor, Growth, Pair, QueryInput, RayHit, Scene, Status, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, Growth, Pair, RayHit, Scene, Status, StepResult};
 use rayon::prelude::*;
 use wild::answers::{RAY_MODES, sorted};
 use wild::{Expected, Wild, caught, check_definition, check_work};
@@ -55,15 +55,11 @@ fn sort_lists<T>(rows: &mut [T], offsets: &[u32], key: fn(&T) -> u32) {
 
 /// Each entry is in the list of its key.
 fn check_table(passes: &Trace) {
-    let cells = passes.grid.table_cells;
-    assert!(cells <= passes.params.table_capacity && cells <= 16 * passes.params.object_count + 1024);
+    assert!(passes.grid.table_cells <= passes.params.table_capacity);
     let entries = passes.grid.entry_count as usize;
     let of = |keys: &[u32], values: &[u32]| -> Vec<_> {
-        keys[..entries]
-            .iter()
-            .copied()
-            .zip(values[..entries].iter().copied())
-            .collect()
+        let rows = keys.iter().copied().zip(values.iter().copied());
+        rows.take(entries).collect()
     };
     let mut table = of(&passes.keys, &passes.values);
     let mut expected = of(&passes.unsorted_keys, &passes.unsorted_values);
@@ -111,17 +107,11 @@ fn check_kept_table(number: u64, descriptor: &BroadPhaseDescriptor<'_>, wild: &W
     descriptor.count_candidates = number.is_multiple_of(4);
     let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
     assert_eq!(kept.step_scene(&scene), step_scene(&descriptor, &scene));
-    let later = wild.later.as_ref().map(|(asks, mode)| (asks.queries(), *mode));
-    let own = (scene.query.queries, scene.query.query_mode);
     let modes = (number as usize..).map(|turn| RAY_MODES[turn % 3]);
-    for ((queries, query_mode), ray_mode) in later.into_iter().chain([own, own]).zip(modes) {
+    for (mut query, ray_mode) in wild.later_input().into_iter().chain([scene.query; 2]).zip(modes) {
         kept.set_ray_mode(ray_mode);
         descriptor.outputs.ray_mode = ray_mode;
-        let query = QueryInput {
-            queries,
-            query_mode,
-            ..scene.query
-        };
+        query.rays = scene.query.rays;
         let mut expected = step_scene(&descriptor, &Scene { query, ..scene }).unwrap();
         (expected.pairs, expected.world_pairs) = Default::default();
         assert_eq!(kept.query(&query).unwrap(), expected, "a query of the kept table");

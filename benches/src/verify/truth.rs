@@ -26,19 +26,18 @@ impl<'a> Truth<'a> {
         let searches = if descriptor.pairs { objects } else { 0 };
         let searches = searches.max(scene.query.rays.len()).max(query_count(scene));
         let is_large = objects.saturating_mul(searches) > BRUTE_FORCE_TESTS;
-        let is_periodic = descriptor.periods != [0.0; 3];
         let has_neighbors = matches!(scene.query.queries, Queries::Objects(SelfQuery::Within { .. }));
-        let is_defined = !is_large && (!is_periodic || has_neighbors);
+        let (limit, is_defined) = match (is_large, descriptor.periods != [0.0; 3]) {
+            (true, _) => (Some("above the size limit"), false),
+            (_, true) => (Some("with periods"), has_neighbors),
+            _ => (None, true),
+        };
         Ok(Self {
             descriptor,
             scene,
             expected: is_defined.then(|| Expected::of(descriptor, scene)),
             on_cpu,
-            limit: match (is_large, is_periodic) {
-                (true, _) => Some("above the size limit"),
-                (_, true) => Some("with periods"),
-                _ => None,
-            },
+            limit,
         })
     }
 

@@ -1,6 +1,6 @@
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{Aabb, DeviceCount, Queries, Ray, Rays, Scene, SweptRay, wgpu};
-use wild::{Asks, Rng, Strided, Wild};
+use wild::{Rng, Strided, Wild, WildQueries};
 
 /// Places of the inputs in buffers.
 pub struct Inputs {
@@ -25,13 +25,13 @@ impl Inputs {
         read.extend(moving);
         wild.objects = read;
         let (static_ids, ids) = wild.worlds.split_at(wild.statics.min(wild.worlds.len()));
-        let queries = match &mut wild.asks {
-            Asks::Boxes(boxes) => {
+        let queries = match &mut wild.queries {
+            WildQueries::Boxes(boxes) => {
                 let (strided, read) = Strided::boxes(boxes, rng);
                 *boxes = read;
                 strided
             }
-            Asks::Rounded(queries) => words(bytemuck::cast_slice(queries), 12, rng),
+            WildQueries::General(queries) => words(bytemuck::cast_slice(queries), 12, rng),
             _ => Strided::new(&[], 1, rng),
         };
         let mut inputs = Self {
@@ -47,11 +47,11 @@ impl Inputs {
             counts: [None; 3],
         };
         let mut count = |all: usize| rng.once_in(2).then(|| rng.below(all + 2) as u32);
-        let is_asked = matches!(wild.asks, Asks::Boxes(_) | Asks::Rounded(_));
+        let has_list = matches!(wild.queries, WildQueries::Boxes(_) | WildQueries::General(_));
         inputs.counts = [
             count(wild.objects.len() - wild.statics),
             count(wild.rays.len()),
-            count(wild.asks.count(0)).filter(|_| is_asked),
+            count(wild.queries.count(0)).filter(|_| has_list),
         ];
         inputs.exclude_past_counts(wild);
         inputs
@@ -71,9 +71,9 @@ impl Inputs {
             .iter_mut()
             .skip(rays)
             .for_each(|ray| *ray = SweptRay::new(no_ray));
-        match &mut wild.asks {
-            Asks::Boxes(boxes) => boxes.iter_mut().skip(queries).for_each(|query| *query = no_box),
-            Asks::Rounded(all) => all.iter_mut().skip(queries).for_each(|query| *query = no_box.into()),
+        match &mut wild.queries {
+            WildQueries::Boxes(boxes) => boxes.iter_mut().skip(queries).for_each(|query| *query = no_box),
+            WildQueries::General(all) => all.iter_mut().skip(queries).for_each(|query| *query = no_box.into()),
             _ => {}
         }
     }

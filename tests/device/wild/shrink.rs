@@ -1,5 +1,5 @@
 use gpu_broad_phase::QueryMode;
-use wild::{Asks, Wild};
+use wild::{Wild, WildQueries};
 
 const ATTEMPTS: u32 = 400;
 
@@ -16,7 +16,7 @@ pub fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
     let changes: [fn(&mut Wild); 5] = [
         |wild| wild.later = None,
         |wild| wild.rays.clear(),
-        |wild| wild.asks = Asks::Nothing,
+        |wild| wild.queries = WildQueries::None,
         |wild| wild.statics = 0,
         |wild| wild.mode = QueryMode::All,
     ];
@@ -26,14 +26,7 @@ pub fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
         smaller.plain.truncate(smaller.rays.len());
         attempt(smaller, &mut wild);
     }
-    let lengths = |wild: &Wild| {
-        let asked = match &wild.asks {
-            Asks::Boxes(boxes) => boxes.len(),
-            Asks::Rounded(queries) => queries.len(),
-            _ => 0,
-        };
-        [wild.objects.len(), wild.rays.len(), asked]
-    };
+    let lengths = |wild: &Wild| [wild.objects.len(), wild.rays.len(), wild.queries.count(0)];
     for list in 0..3 {
         let mut part = lengths(&wild)[list];
         while part > 0 {
@@ -53,9 +46,9 @@ pub fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
                         smaller.rays.drain(gone.clone());
                         smaller.plain.drain(gone);
                     }
-                    _ => match &mut smaller.asks {
-                        Asks::Boxes(boxes) => drop(boxes.drain(gone)),
-                        Asks::Rounded(queries) => drop(queries.drain(gone)),
+                    _ => match &mut smaller.queries {
+                        WildQueries::Boxes(boxes) => drop(boxes.drain(gone)),
+                        WildQueries::General(queries) => drop(queries.drain(gone)),
                         _ => {}
                     },
                 }

@@ -18,7 +18,7 @@ use crate::common::views::views;
 use crate::common::{Rng, TestAdapter, uniform};
 use crate::wgpu_backend::{DispatchLog, open};
 use wild::Expected;
-use wild::{check_definition, check_read_back_of_query, check_reference};
+use wild::{check_definition, check_later, check_reference};
 
 pub fn device(lanes: usize, by_chance: bool) -> (TestAdapter, DispatchLog) {
     let order = if by_chance { "by chance" } else { "in order" };
@@ -60,24 +60,19 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
         let expected = cpu::step_scene(&descriptor, &scene).unwrap();
         check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
         check_reference(&descriptor, &scene, &result, &expected);
-        let Some((asks, mode)) = &wild.later else {
+        let Some(later) = wild.later_input() else {
             continue;
         };
         let mut ask = || {
             let mut encoder = encoder(adapter);
-            let input = QueryInput {
-                queries: asks.queries(),
-                query_mode: *mode,
-                ..QueryInput::default()
-            };
-            gpu.query(&mut encoder, input).unwrap();
+            gpu.query(&mut encoder, later).unwrap();
             adapter.queue.submit([encoder.finish()]);
             block_on(gpu.read_back()).unwrap()
         };
         let first = ask();
         let is_complete = first.counters.is_complete() || descriptor.outputs.growth == Growth::Fixed;
         let result = if is_complete { first } else { ask() };
-        check_read_back_of_query(&descriptor, &scene, (asks.queries(), *mode), &result, &what);
+        check_later(&descriptor, &scene, &later, &result);
     }
 }
 

@@ -1,3 +1,4 @@
+use std::collections::HashSet;
 use std::fmt::Debug;
 use std::ops::Range;
 
@@ -17,12 +18,9 @@ pub struct Expected {
 impl Expected {
     /// Brute force, whose pairs and rays ignore periods.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
+        let pairs = || brute_force::scene_pairs(descriptor, scene).unwrap();
         Self {
-            pairs: if descriptor.pairs {
-                brute_force::scene_pairs(descriptor, scene).unwrap()
-            } else {
-                Vec::new()
-            },
+            pairs: descriptor.pairs.then(pairs).unwrap_or_default(),
             hits: brute_force::scene_rays(descriptor, scene).unwrap(),
             found: brute_force::scene_queries(descriptor, scene).unwrap(),
         }
@@ -39,10 +37,6 @@ impl Expected {
             }
         }
     }
-
-    pub fn hit_count(&self) -> usize {
-        self.hits.iter().map(Vec::len).sum()
-    }
 }
 
 fn hit_bits(hit: &RayHit) -> (u32, u32) {
@@ -53,16 +47,10 @@ fn hit_bits(hit: &RayHit) -> (u32, u32) {
 fn check_part<T: Copy + Debug + Ord>(part: &[T], whole: &[T], what: &str) {
     let mut sorted = part.to_vec();
     sorted.sort_unstable();
-    assert!(
-        sorted.windows(2).all(|two| two[0] < two[1]),
-        "{what}: twice in {sorted:?}"
-    );
-    for member in &sorted {
-        assert!(
-            whole.binary_search(member).is_ok(),
-            "{what}: {member:?} is not in {whole:?}"
-        );
-    }
+    let is_distinct = sorted.is_sorted_by(|a, b| a < b);
+    assert!(is_distinct, "{what}: twice in {sorted:?}");
+    let other = sorted.iter().find(|member| whole.binary_search(member).is_err());
+    assert!(other.is_none(), "{what}: {other:?} is not in {whole:?}");
 }
 
 /// Also returns true if all rows were written. `ends` holds two offsets.
@@ -82,76 +70,65 @@ pub fn check(
     let counters = &result.counters;
     // A search that lacks entries or rounds finds only some of the results.
     let is_searched = !counters.status.has(Status::ENTRIES | Status::ROUNDS);
-    let is_fixed = descriptor.outputs.growth == Growth::Fixed;
-    let capacity = |capacity: Option<u32>| match capacity {
-        Some(capacity) if is_fixed => capacity as usize,
-        _ => usize::MAX,
-    };
-    let check_count = |name: &str, held: usize, needed: u64, capacity: usize, status: Status| {
-        let fits = needed as usize <= capacity;
-        assert_eq!(held, capacity.min(needed as usize), "{what}: {name} held of {needed}");
+    let capacities = &descriptor.outputs.capacities;
+    let check_count = |name: &str, held: usize, needed: u64, capacity: Option<u32>, status: Status| {
+        let capacity = match capacity {
+            Some(capacity) if descriptor.outputs.growth == Growth::Fixed => u64::from(capacity),
+            _ => u64::MAX,
+        };
+        assert_eq!(held as u64, capacity.min(needed), "{what}: {name} held of {needed}");
+        let fits = needed <= capacity;
         assert_eq!(!counters.status.has(status), fits, "{what}: status of {name}");
     };
 
     if descriptor.pairs {
-        let what = format!("{what}: pairs");
-        check_part(&result.pairs, &expected.pairs, &what);
+        check_part(&result.pairs, &expected.pairs, &format!("{what}: pairs"));
         if is_searched {
-            assert_eq!(counters.pairs_needed, expected.pairs.len() as u64, "{what}");
-            let capacity = capacity(descriptor.outputs.capacities.pairs);
-            check_count(
-                "pairs",
-                result.pairs.len(),
-                counters.pairs_needed,
-                capacity,
-                Status::PAIRS,
-            );
+            let needed = counters.pairs_needed;
+            assert_eq!(needed, expected.pairs.len() as u64, "{what}: pairs");
+            check_count("pairs", result.pairs.len(), needed, capacities.pairs, Status::PAIRS);
             let of_worlds = world_pairs(descriptor, scene, &expected.pairs);
             assert_eq!(result.world_pairs, of_worlds, "{what}");
         }
     }
+    if descriptor.outputs.ray_cells && is_searched {
+        let (held, needed) = (result.ray_cells.len(), counters.ray_cells_needed);
+        check_count("ray cells", held, needed, capacities.ray_cells, Status::RAY_CELLS);
+    }
 
-    if !scene.query.rays.is_empty() {
-        match descriptor.outputs.ray_mode {
-            RayMode::All => {
-                assert_eq!(result.ray_offsets.len(), expected.hits.len() + 1, "{what}");
-                for (ray, (ends, expected)) in result.ray_offsets.windows(2).zip(&expected.hits).enumerate() {
-                    let (range, is_complete) = held(ends, result.ray_hits.len());
-                    let hits: Vec<_> = result.ray_hits[range].iter().map(hit_bits).collect();
-                    let whole: Vec<_> = expected.iter().map(hit_bits).collect();
-                    let what = format!("{what}: hits of ray {ray}");
-                    check_part(&hits, &whole, &what);
-                    if is_searched {
-                        assert_eq!((ends[1] - ends[0]) as usize, whole.len(), "{what}");
-                        assert!(
-                            !is_complete || hits.len() == whole.len(),
-                            "{what}: {hits:?}, not {whole:?}"
-                        );
-                    }
-                }
+    let bits = |hits: &[RayHit]| hits.iter().map(hit_bits).collect::<Vec<_>>();
+    match descriptor.outputs.ray_mode {
+        _ if scene.query.rays.is_empty() => {}
+        RayMode::All => {
+            assert_eq!(result.ray_offsets.len(), expected.hits.len() + 1, "{what}");
+            for (ray, (ends, expected)) in result.ray_offsets.windows(2).zip(&expected.hits).enumerate() {
+                let (range, is_complete) = held(ends, result.ray_hits.len());
+                let (hits, whole) = (bits(&result.ray_hits[range]), bits(expected));
+                let what = format!("{what}: hits of ray {ray}");
+                check_part(&hits, &whole, &what);
                 if is_searched {
-                    assert_eq!(counters.hits_needed, expected.hit_count() as u64, "{what}");
-                    let capacity = capacity(descriptor.outputs.capacities.hits);
-                    check_count(
-                        "hits",
-                        result.ray_hits.len(),
-                        counters.hits_needed,
-                        capacity,
-                        Status::HITS,
+                    assert_eq!((ends[1] - ends[0]) as usize, whole.len(), "{what}");
+                    assert!(
+                        !is_complete || hits.len() == whole.len(),
+                        "{what}: {hits:?}, not {whole:?}"
                     );
                 }
             }
-            RayMode::Closest if is_searched => {
-                let closest: Vec<_> = expected.hits.iter().map(|hits| brute_force::closest(hits)).collect();
-                let bits = |hits: &[RayHit]| hits.iter().map(hit_bits).collect::<Vec<_>>();
-                assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}: closest hits");
+            if is_searched {
+                let needed = counters.hits_needed;
+                assert_eq!(needed, expected.hits.concat().len() as u64, "{what}: hits");
+                check_count("hits", result.ray_hits.len(), needed, capacities.hits, Status::HITS);
             }
-            RayMode::Any if is_searched => {
-                let any: Vec<_> = expected.hits.iter().map(|hits| u32::from(!hits.is_empty())).collect();
-                assert_eq!(result.ray_any, any, "{what}: any hit");
-            }
-            _ => {}
         }
+        RayMode::Closest if is_searched => {
+            let closest: Vec<_> = expected.hits.iter().map(|hits| brute_force::closest(hits)).collect();
+            assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}: closest hits");
+        }
+        RayMode::Any if is_searched => {
+            let any: Vec<_> = expected.hits.iter().map(|hits| u32::from(!hits.is_empty())).collect();
+            assert_eq!(result.ray_any, any, "{what}: any hit");
+        }
+        _ => {}
     }
 
     match scene.query.query_mode {
@@ -168,9 +145,9 @@ pub fn check(
             }
             let needed = counters.results_needed;
             assert_eq!(u64::from(result.query_offsets[expected.found.len()]), needed, "{what}");
-            let capacity = capacity(descriptor.outputs.capacities.results);
             if is_searched {
-                check_count("results", result.query_objects.len(), needed, capacity, Status::RESULTS);
+                let held = result.query_objects.len();
+                check_count("results", held, needed, capacities.results, Status::RESULTS);
             }
         }
         QueryMode::Nearest(wanted) if is_searched => {
@@ -230,23 +207,18 @@ fn check_cells(result: &StepResult, what: &str) {
     }
 }
 
-fn possible(found: &Found) -> Vec<(u32, f64)> {
+/// Returns the objects in order, and their distances.
+fn possible(found: &Found) -> (Vec<u32>, Vec<f64>) {
     let mut possible: Vec<_> = found.surely.iter().chain(&found.perhaps).copied().collect();
     possible.sort_by_key(|&(object, _)| object);
-    possible
+    possible.into_iter().unzip()
 }
 
 fn check_found(list: &[u32], found: &Found, is_complete: bool, what: &str) {
-    let possible: Vec<_> = possible(found).iter().map(|&(object, _)| object).collect();
-    check_part(list, &possible, what);
-    let mut listed = list.to_vec();
-    listed.sort_unstable();
-    for (object, _) in found.surely.iter().filter(|_| is_complete) {
-        assert!(
-            listed.binary_search(object).is_ok(),
-            "{what}: {object} is not in {list:?}"
-        );
-    }
+    check_part(list, &possible(found).0, what);
+    let listed: HashSet<_> = list.iter().collect();
+    let lost = found.surely.iter().find(|(object, _)| !listed.contains(object));
+    assert!(!is_complete || lost.is_none(), "{what}: {lost:?} is not in {list:?}");
 }
 
 #[derive(Clone, Copy)]
@@ -281,50 +253,33 @@ impl Slack {
 }
 
 fn check_nearest(rows: &[NearestObject], found: &Found, slack: Slack, what: &str) {
-    let possible = possible(found);
     let count = rows.iter().take_while(|row| row.object != NONE).count();
     let (rows, rest) = rows.split_at(count);
     assert!(rest.iter().all(|row| *row == NearestObject::NONE), "{what}: {rest:?}");
-    assert!(
-        count >= found.surely.len().min(count + rest.len()),
-        "{what}: {rows:?}, not {found:?}"
-    );
-    let mut objects: Vec<_> = rows.iter().map(|row| row.object).collect();
-    objects.sort_unstable();
-    assert!(objects.windows(2).all(|two| two[0] < two[1]), "{what}: {rows:?}");
-    let exact: Vec<_> = rows
-        .iter()
-        .map(|row| {
-            let known = possible.binary_search_by_key(&row.object, |&(object, _)| object);
-            let Ok(known) = known else {
-                panic!("{what}: {row:?} is not in {possible:?}");
-            };
-            let distance = possible[known].1;
-            assert!(
-                slack.admits(row.squared_distance, distance),
-                "{what}: {row:?}, not {possible:?}"
-            );
-            distance
-        })
-        .collect();
+    let is_full = count >= found.surely.len().min(count + rest.len());
+    assert!(is_full, "{what}: {rows:?}, not {found:?}");
+    let objects: Vec<_> = rows.iter().map(|row| row.object).collect();
+    let (possible, distances) = possible(found);
+    check_part(&objects, &possible, what);
+    let exact = rows.iter().map(|row| {
+        let distance = distances[possible.partition_point(|&object| object < row.object)];
+        let is_near = slack.admits(row.squared_distance, distance);
+        assert!(is_near, "{what}: {row:?}, not at {distance}");
+        distance
+    });
+    let exact: Vec<_> = exact.collect();
     // Equal distances are ordered by index, unless their squares are 0, denormal or infinite.
     let is_ordered = |two: &[NearestObject]| {
         let [near, far] = [two[0].squared_distance, two[1].squared_distance];
         near < far || (near == far && (two[0].object < two[1].object || !near.is_normal()))
     };
     assert!(rows.windows(2).all(is_ordered), "{what}: {rows:?}");
-    assert!(
-        exact.windows(2).all(|two| slack.is_no_farther(two[0], two[1])),
-        "{what}: {rows:?} are {exact:?} away"
-    );
+    let ascends = exact.windows(2).all(|two| slack.is_no_farther(two[0], two[1]));
+    assert!(ascends, "{what}: {rows:?} are {exact:?} away");
     // If all rows are used, no missing object is nearer than the last row, within the tolerance.
     if let Some(&last) = exact.last().filter(|_| rest.is_empty()) {
-        for &(object, distance) in &found.surely {
-            let is_listed = rows.iter().any(|row| row.object == object);
-            assert!(
-                is_listed || slack.is_no_farther(last, distance),
-                "{what}: {object} at {distance} is left out of {rows:?}"
-            );
-        }
+        let is_nearer = |&&(object, distance): &&_| !objects.contains(&object) && !slack.is_no_farther(last, distance);
+        let left_out = found.surely.iter().find(is_nearer);
+        assert!(left_out.is_none(), "{what}: {left_out:?} is left out of {rows:?}");
     }
 }

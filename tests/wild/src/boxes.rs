@@ -9,15 +9,19 @@ pub(crate) struct Space {
     pub middle: [f64; 3],
     /// Axis on which all objects have the same coordinate.
     pub flat: Option<usize>,
+    /// Largest half extents of rays, but for a few odd ones.
+    pub widest: f64,
 }
 
 impl Space {
-    pub fn of_size(unit: f64) -> Self {
+    /// Narrow rays keep crowded scenes within llvmpipe's limit of loop iterations.
+    pub fn crowded(unit: f64) -> Self {
         Self {
             unit,
             cell: unit,
             middle: [0.0; 3],
             flat: None,
+            widest: 2.0 * unit,
         }
     }
 }
@@ -35,9 +39,13 @@ pub(crate) fn nudged(value: f32, rng: &mut Rng) -> f32 {
     }
 }
 
+/// The same on all platforms, unlike `f32::min` of two zeros.
 pub(crate) fn between(a: [f32; 3], b: [f32; 3]) -> Aabb {
-    let axis = |choose: fn(f32, f32) -> f32| std::array::from_fn(|axis| choose(a[axis], b[axis]));
-    Aabb::new(axis(f32::min), axis(f32::max))
+    let sides = [0, 1, 2].map(|axis| match (a[axis], b[axis]) {
+        (a, b) if a <= b => [a, b],
+        (a, b) => [b, a],
+    });
+    Aabb::new(sides.map(|side| side[0]), sides.map(|side| side[1]))
 }
 
 pub(crate) fn around(centre: [f64; 3], edges: [f64; 3]) -> Aabb {
@@ -70,12 +78,12 @@ pub(crate) fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> V
     let unit = space.unit;
     let at = |rng: &mut Rng, side: f64| [0; 3].map(|_| rng.between(-side, side));
     let side = unit * (count as f64 + 1.0).cbrt();
-    let longest = rng.one_of(&[0usize, 1, 3]);
-    let (step, cells) = (unit as f32, 2 + (count as f64).cbrt() as i32);
+    let longest = rng.one_of(&[1usize, 2, 3]);
+    let (step, cells) = (unit as f32, 2 + (count as f64).cbrt() as usize);
     let ratio: f64 = rng.one_of(&[2.0, 1.1, 10.0, 1.0 + 1e-7]);
     let rod = rng.one_of(&[0.0, 1e-6, 1e-3]);
     let long = rng.magnitude(0.0, 8.0);
-    let [axis, giants] = [rng.below(3), rng.below(4)];
+    let [axis, giants, rarity, octaves] = [rng.below(3), rng.below(4), 20 << rng.below(5), 3 << rng.below(3)];
     let originals: Vec<_> = (0..3)
         .map(|_| around(at(rng, unit), [0; 3].map(|_| unit * rng.between(0.0, 2.0))))
         .collect();
@@ -87,32 +95,21 @@ pub(crate) fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> V
                     "borders of cells" => space.cell as f32,
                     _ => 0.5 * space.cell as f32,
                 };
-                let low = [0; 3].map(|_| rng.below(2 * cells as usize) as i32 - cells);
-                let high = low.map(|low| low + rng.below(longest + 1) as i32);
-                let [a, b] = [low, high].map(|corner| corner.map(|cell| nudged(cell as f32 * step, rng)));
+                let low = [0; 3].map(|_| rng.below(cells) as f32 - (cells / 2) as f32);
+                let high = low.map(|low| low + rng.below(longest) as f32);
+                let [a, b] = [low, high].map(|corner| corner.map(|cell| nudged(cell * step, rng)));
                 between(a, b)
             }
             "octaves" => {
-                let reach = unit * 2f64.powf(rng.between(-15.0, 15.0));
-                let edge = unit * 2f64.powf(rng.between(-15.0, 15.0));
-                let edges = match rng.below(2) {
-                    0 => [edge; 3],
-                    _ => [0; 3].map(|_| unit * 2f64.powf(rng.between(-15.0, 15.0))),
-                };
+                let length = |rng: &mut Rng| unit * 2f64.powf(rng.between(-15.0, 15.0));
+                let (reach, edge, is_cube) = (length(rng), length(rng), rng.once_in(2));
+                let edges = [0; 3].map(|_| if is_cube { edge } else { length(rng) });
                 around(at(rng, reach), edges)
             }
             "all floats" => {
-                let centre = [0; 3].map(|_| rng.sign() * rng.magnitude(-45.0, 38.5));
-                around(
-                    centre,
-                    [0; 3].map(|_| {
-                        if rng.once_in(4) {
-                            0.0
-                        } else {
-                            rng.magnitude(-45.0, 38.5)
-                        }
-                    }),
-                )
+                let mut length = || rng.one_of(&[0.0, 1.0, 1.0, 1.0]) * rng.magnitude(-45.0, 38.5);
+                let (centre, edges) = ([0; 3].map(|_| length()), [0; 3].map(|_| length()));
+                around(centre.map(|along| along * rng.sign()), edges)
             }
             "crowd with giants" if index < giants => around(at(rng, unit), [unit * rng.magnitude(1.0, 30.0); 3]),
             "crowd with giants" => around(at(rng, unit), [unit * rng.between(0.0, 0.5); 3]),
@@ -123,19 +120,25 @@ pub(crate) fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> V
                 around(at(rng, side), edges)
             }
             "nested" => {
-                let corner = at(rng, unit * 1e-3);
-                around(
-                    corner,
-                    [0; 3].map(|_| unit * ratio.powi(index as i32 - count as i32 / 2)),
-                )
+                let edge = unit * ratio.powi(index as i32 - count as i32 / 2);
+                around(at(rng, unit * 1e-3), [edge; 3])
             }
-            "far apart" => {
-                let far = [0; 3].map(|_| rng.one_of(&[0.0, 1e30, -1e30, 1e15, unit * 1e6, 0.0, 0.0]));
-                let near = at(rng, unit);
+            "far apart" | "islands" => {
+                let places = match kind {
+                    "islands" => [-150.0 * unit, 0.0, 130.0 * unit, 0.0],
+                    _ => [1e30, -1e30, 1e15, unit * 1e6],
+                };
+                let near = at(rng, 3.0 * unit);
                 around(
-                    [0, 1, 2].map(|axis| far[axis] + near[axis]),
+                    near.map(|near| near + if rng.once_in(2) { 0.0 } else { rng.one_of(&places) }),
                     [unit * rng.between(0.0, 2.0); 3],
                 )
+            }
+            "mixed sizes" => {
+                let octave = if rng.once_in(rarity) { 1 + rng.below(octaves) } else { 0 };
+                let edges = [0; 3].map(|_| unit * rng.one_of(&[0.0, 0.5, 1.0, 2f64.powi(octave as i32)]));
+                let lattice = |along: f64| 0.5 * unit * (along / unit).round();
+                around(at(rng, 1.5 * side).map(lattice), edges)
             }
             "denormal" => {
                 let mut small = || [0; 3].map(|_| rng.sign() as f32 * f32::from_bits(rng.below(1 << 24) as u32));
@@ -145,8 +148,7 @@ pub(crate) fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> V
             "points" => Aabb::point(at(rng, side).map(float)),
             "bits" => {
                 let mut any = || [0; 3].map(|_| f32::from_bits(rng.bits() as u32));
-                let (a, b) = (any(), any());
-                between(a, b)
+                between(any(), any())
             }
             "map" => {
                 let mut centre = at(rng, 50.0 * unit);
@@ -159,18 +161,13 @@ pub(crate) fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> V
                 let mut low = [0.0f32; 3];
                 low[axis] = index as f32 * step;
                 let mut high = [step; 3];
-                high[axis] = (index + 1 + rng.below(longest + 1)) as f32 * step;
+                high[axis] = (index + 1 + rng.below(longest)) as f32 * step;
                 between(low.map(|low| nudged(low, rng)), high.map(|high| nudged(high, rng)))
             }
             "powers of two" => {
-                let mut power = || {
-                    [0; 3].map(|_| {
-                        let power = float(rng.sign() * 2f64.powi(rng.below(60) as i32 - 30) * space.cell);
-                        nudged(power, rng)
-                    })
-                };
-                let (a, b) = (power(), power());
-                between(a, b)
+                let power = |rng: &mut Rng| float(rng.sign() * 2f64.powi(rng.below(60) as i32 - 30) * space.cell);
+                let mut corner = || [0; 3].map(|_| nudged(power(rng), rng));
+                between(corner(), corner())
             }
             "points of a plane" => {
                 let mut place = [0; 3].map(|_| float(unit * rng.below(9) as f64));

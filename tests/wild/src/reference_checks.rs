@@ -1,6 +1,6 @@
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, Growth, NONE, NearestObject, Queries, QueryInput, QueryMode, RayMode, Rays,
-    ResultOrder, Scene, SelfQuery, StepResult, cpu,
+    BroadPhaseDescriptor, Counters, Growth, NONE, NearestObject, Queries, QueryInput, RayMode, Rays, ResultOrder,
+    Scene, SelfQuery, StepResult, cpu,
 };
 
 use crate::agreement::{Expected, check, check_order};
@@ -20,48 +20,28 @@ pub fn check_definition(
         check(descriptor, scene, expected, result, what);
         return;
     }
-    let asked = BroadPhaseDescriptor {
-        pairs: false,
-        ..*descriptor
+    let Queries::Objects(SelfQuery::Within { .. }) = scene.query.queries else {
+        return;
     };
-    let scene = Scene {
-        query: QueryInput {
-            rays: Rays::default(),
-            queries: match scene.query.queries {
-                Queries::Objects(within @ SelfQuery::Within { .. }) => within.into(),
-                _ => return,
-            },
-            ..scene.query
-        },
-        ..*scene
-    };
-    check(&asked, &scene, expected, result, what);
+    let (mut descriptor, mut neighbours) = (*descriptor, *scene);
+    (descriptor.pairs, neighbours.query.rays) = (false, Rays::None);
+    check(&descriptor, &neighbours, expected, result, what);
 }
 
-pub fn check_read_back_of_query(
+/// Checks the result of later queries, which have no pairs.
+pub fn check_later(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
-    (queries, query_mode): (Queries<'_>, QueryMode),
+    later: &QueryInput<'_>,
     result: &StepResult,
-    what: &str,
 ) {
-    let descriptor = BroadPhaseDescriptor {
-        pairs: false,
-        ..*descriptor
-    };
-    let scene = Scene {
-        query: QueryInput {
-            rays: Rays::default(),
-            queries,
-            query_mode,
-            ..scene.query
-        },
-        ..*scene
-    };
-    check_definition(&descriptor, &scene, &Expected::of(&descriptor, &scene), result, what);
+    let (mut descriptor, mut scene) = (*descriptor, *scene);
+    (descriptor.pairs, scene.query) = (false, *later);
+    let expected = Expected::of(&descriptor, &scene);
+    check_definition(&descriptor, &scene, &expected, result, "later queries");
     // With periods, the definition has neighbors only.
     let is_overlap = matches!(
-        queries,
+        later.queries,
         Queries::Boxes(_) | Queries::Objects(SelfQuery::Overlaps { .. })
     );
     if is_overlap && descriptor.periods != [0.0; 3] && descriptor.outputs.growth == Growth::Grow {

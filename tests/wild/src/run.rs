@@ -11,7 +11,7 @@ const LONGEST_MESSAGE: usize = 300;
 /// Returns the scenes that `GPU_BROAD_PHASE_WILD` names: `20000` the first ones, `7123..7124` a range. Without it, the
 /// first `default`.
 pub fn selected(default: u64) -> Range<u64> {
-    let Some(text) = asked() else {
+    let Ok(text) = std::env::var(VARIABLE) else {
         return 0..default;
     };
     let number = |text: &str| text.trim().parse().unwrap_or_else(|_| panic!("{VARIABLE}: {text}"));
@@ -23,11 +23,7 @@ pub fn selected(default: u64) -> Range<u64> {
 
 /// True if the scenes are not those of daily runs.
 pub fn is_selected() -> bool {
-    asked().is_some()
-}
-
-fn asked() -> Option<String> {
-    std::env::var(VARIABLE).ok()
+    std::env::var(VARIABLE).is_ok()
 }
 
 /// Returns the command line that runs one scene again in a test program.

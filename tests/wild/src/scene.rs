@@ -1,12 +1,12 @@
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, OutputOptions, Pair, Queries, Query, QueryInput,
-    QueryMode, Ray, RayMode, Rays, ResultOrder, Scene, Scheme, SelfQuery, SortStrategy, Source, Statics, SweptRay,
+    QueryMode, Ray, Rays, ResultOrder, Scene, Scheme, SelfQuery, SortStrategy, Source, Statics, SweptRay,
 };
 
-use crate::boxes::{KINDS, Space, around, between, boxes, filter, float, settle, spoil};
+use crate::answers::RAY_MODES;
+use crate::boxes::{KINDS, Space, boxes, filter, float, settle, spoil};
+use crate::searches::{query, ray, worlds};
 use crate::{Rng, sized};
-
-const MODES: [RayMode; 3] = [RayMode::All, RayMode::Closest, RayMode::Any];
 
 fn cell_length(rng: &mut Rng) -> f32 {
     match rng.below(8) {
@@ -65,7 +65,22 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     };
     let period = |rng: &mut Rng| (f64::from(length) * rng.one_of(&[0.0, 4.0, 5.5, 0.3, 1e-3, 1e6])) as f32;
     let periods = [0; 3].map(|_| if is_periodic { period(rng) } else { 0.0 });
-    let is_fixed = rng.once_in(10);
+    let mut outputs = OutputOptions::default();
+    (outputs.ray_mode, outputs.ray_cells) = (RAY_MODES[(number / 3 % 3) as usize], number % 10 == 4);
+    if rng.once_in(10) {
+        outputs.growth = Growth::Fixed;
+        outputs.capacities = Capacities {
+            pairs: Some(9),
+            hits: Some(7),
+            results: Some(5),
+            ray_cells: Some(7),
+            entries: (number % 4 == 2).then_some(40),
+            rounds: None,
+        };
+    }
+    if rng.once_in(3) {
+        outputs.order = ResultOrder::Sorted;
+    }
     BroadPhaseDescriptor {
         dimensions: rng.one_of(&[Dimensions::Three, Dimensions::Three, Dimensions::Two]),
         scheme,
@@ -79,37 +94,12 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
         periods: periods.map(|period| if (1e-30..=1e27).contains(&period) { period } else { 0.0 }),
         worlds: if has_worlds { rng.one_of(&[3, 2, 70_000]) } else { 1 },
         pairs: !rng.once_in(8),
-        outputs: OutputOptions {
-            order: rng.one_of(&[
-                ResultOrder::Deterministic,
-                ResultOrder::Deterministic,
-                ResultOrder::Sorted,
-            ]),
-            ray_mode: MODES[(number / 3 % 3) as usize],
-            capacities: if is_fixed {
-                Capacities {
-                    pairs: Some(9),
-                    hits: Some(7),
-                    results: Some(5),
-                    ray_cells: Some(7),
-                    entries: (number % 4 == 2).then_some(40),
-                    ..Capacities::default()
-                }
-            } else {
-                Capacities::default()
-            },
-            growth: if is_fixed { Growth::Fixed } else { Growth::Grow },
-            ray_cells: number % 10 == 4,
-            ..Default::default()
+        outputs,
+        sort: match rng.below(6) {
+            0 => SortStrategy::Portable,
+            1 => SortStrategy::Subgroups,
+            _ => SortStrategy::Auto,
         },
-        sort: rng.one_of(&[
-            SortStrategy::Auto,
-            SortStrategy::Auto,
-            SortStrategy::Auto,
-            SortStrategy::Auto,
-            SortStrategy::Portable,
-            SortStrategy::Subgroups,
-        ]),
         filters,
         count_candidates: rng.once_in(2),
         ..BroadPhaseDescriptor::default()
@@ -117,28 +107,28 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
 }
 
 #[derive(Clone, Debug)]
-pub enum Asks {
-    Nothing,
+pub enum WildQueries {
+    None,
     Boxes(Vec<Aabb>),
-    Rounded(Vec<Query>),
+    General(Vec<Query>),
     Objects(Queries<'static>),
 }
 
-impl Asks {
-    pub fn queries(&self) -> Queries<'_> {
+impl WildQueries {
+    pub fn borrowed(&self) -> Queries<'_> {
         match self {
-            Self::Nothing => Queries::None,
+            Self::None => Queries::None,
             Self::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
-            Self::Rounded(queries) => Queries::General(Source::Host(queries)),
-            Self::Objects(asking) => *asking,
+            Self::General(queries) => Queries::General(Source::Host(queries)),
+            Self::Objects(queries) => *queries,
         }
     }
 
     pub fn count(&self, objects: usize) -> usize {
         match self {
-            Self::Nothing => 0,
+            Self::None => 0,
             Self::Boxes(boxes) => boxes.len(),
-            Self::Rounded(queries) => queries.len(),
+            Self::General(queries) => queries.len(),
             Self::Objects(_) => objects,
         }
     }
@@ -153,15 +143,22 @@ pub struct Wild {
     pub is_swept: bool,
     pub rays: Vec<SweptRay>,
     pub plain: Vec<Ray>,
-    pub asks: Asks,
+    pub queries: WildQueries,
     pub mode: QueryMode,
     pub excluded: Vec<Pair>,
-    pub later: Option<(Asks, QueryMode)>,
-    /// True for a known scene whose walks take more rounds than promised.
-    pub exceeds_rounds: bool,
+    pub later: Option<(WildQueries, QueryMode)>,
 }
 
 impl Wild {
+    /// Returns the queries that follow those of the step.
+    pub fn later_input(&self) -> Option<QueryInput<'_>> {
+        self.later.as_ref().map(|(queries, query_mode)| QueryInput {
+            queries: queries.borrowed(),
+            query_mode: *query_mode,
+            ..QueryInput::default()
+        })
+    }
+
     /// Static objects are the first `statics` objects. Each scene needs its own `generation`.
     pub fn scene(&self, generation: u64) -> Scene<'_> {
         let (statics, objects) = self.objects.split_at(self.statics);
@@ -181,7 +178,7 @@ impl Wild {
                 } else {
                     Rays::Plain(Source::Host(&self.plain))
                 },
-                queries: self.asks.queries(),
+                queries: self.queries.borrowed(),
                 query_mode: self.mode,
                 ..QueryInput::default()
             },
@@ -190,126 +187,22 @@ impl Wild {
     }
 }
 
-fn place(objects: &[Aabb], space: &Space, rng: &mut Rng) -> [f32; 3] {
-    let near = 4.0 * space.unit;
-    match (rng.below(6), objects.len()) {
-        (0 | 1, 1..) => {
-            let object = &objects[rng.below(objects.len())];
-            [0, 1, 2].map(|axis| rng.one_of(&[object.min[axis], object.max[axis]]))
-        }
-        (2, 1..) => {
-            let object = &objects[rng.below(objects.len())];
-            [0, 1, 2].map(|axis| {
-                let [low, high] = [object.min, object.max].map(|corner| f64::from(corner[axis]));
-                float(low + (high - low) * rng.between(-0.2, 1.2))
-            })
-        }
-        (3, _) if rng.once_in(4) => [0; 3].map(|_| float(rng.sign() * rng.magnitude(-45.0, 38.5))),
-        _ => space.middle.map(|middle| float(middle + rng.between(-near, near))),
-    }
-}
-
-fn ray(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> SweptRay {
-    let (mut origin, to) = (place(objects, space, rng), place(objects, space, rng));
-    let mut direction = [0, 1, 2].map(|axis| to[axis] - origin[axis]);
-    let axis = rng.below(3);
-    match rng.below(16) {
-        0 => direction = [0.0, -0.0, 1e-40],
-        1 => direction[axis] = 0.0,
-        2 | 3 => direction = [0, 1, 2].map(|other| if other == axis { direction[axis] } else { 0.0 }),
-        4 => origin = [0, 1, 2].map(|axis| origin[axis] - 2.0 * direction[axis]),
-        5 => direction = direction.map(|component| component * 1e-3),
-        6 => direction = direction.map(|component| component * float(rng.magnitude(-30.0, 30.0))),
-        7 => direction[axis] *= 1e-30,
-        8 => direction[axis] *= 1e-7,
-        9 => direction = direction.map(|component| component.signum()),
-        10 if rng.once_in(4) => direction[axis] = rng.one_of(&[f32::NAN, 1e38, f32::INFINITY, 2f32.powi(126)]),
-        11 if rng.once_in(4) => origin[axis] = rng.one_of(&[f32::NAN, f32::NEG_INFINITY, 1e-40, 1e30]),
-        _ => {}
-    }
-    let t_max = match rng.below(12) {
-        0 => rng.one_of(&[0.0, -0.0, -1.0, f32::NAN, 1e-40, f32::MAX]),
-        1..4 => rng.one_of(&[1.0, 0.5, 2.0, 100.0]),
-        4 => float(rng.magnitude(-10.0, 10.0)),
-        _ => f32::INFINITY,
-    };
-    let mut swept = SweptRay::new(Ray::new(origin, direction, t_max)).with_world(rng.below(worlds as usize) as u32);
-    if rng.once_in(3) {
-        let extent = space.unit * rng.magnitude(-6.0, 2.0);
-        swept.half_extents = [0; 3].map(|_| float(extent * rng.one_of(&[0.0, 0.5, 1.0])));
-    }
-    match rng.below(24) {
-        0 => swept.half_extents[axis] = rng.one_of(&[-0.0, -1e-45, f32::NAN, f32::INFINITY, 1e-45, 1e30, f32::MAX]),
-        1 => swept.t_min = rng.one_of(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e-40]),
-        2..6 => swept.t_min = rng.one_of(&[0.25, 1.0, -2.0, 0.5]),
-        6 => swept.world = rng.one_of(&[worlds, u32::MAX]),
-        7 => swept.ray = swept.ray.with_layers(rng.below(16) as u16, rng.below(16) as u16),
-        _ => {}
-    }
-    swept
-}
-
-fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> Query {
-    let corner = place(objects, space, rng);
-    let mut bounds = match rng.below(5) {
-        0 => Aabb::point(corner),
-        1 => between(corner, place(objects, space, rng)),
-        2 if !objects.is_empty() => {
-            let object = objects[rng.below(objects.len())];
-            let grown = space.unit * rng.one_of(&[0.0, 1e-3, 1.0, 1e3]);
-            let moved = |corner: [f32; 3], side: f64| corner.map(|bound| float(f64::from(bound) + side * grown));
-            between(moved(object.min, -1.0), moved(object.max, 1.0))
-        }
-        _ => {
-            let edges = [0; 3].map(|_| space.unit * rng.magnitude(-6.0, 4.0));
-            let shift = rng.between(0.0, 1.0);
-            let centre = [0, 1, 2].map(|axis| f64::from(corner[axis]) + shift * edges[axis]);
-            around(centre, edges)
-        }
-    };
-    if let Some(axis) = space.flat.filter(|_| !rng.once_in(4)) {
-        bounds.min[axis] = float(space.middle[axis]);
-        bounds.max[axis] = bounds.min[axis];
-    }
-    if rng.once_in(20) {
-        spoil(&mut bounds, rng);
-    }
-    if rng.once_in(10) {
-        filter(&mut bounds, rng);
-    }
-    let radius = match rng.below(12) {
-        0..5 => 0.0,
-        5 => rng.one_of(&[f32::INFINITY, f32::MAX, f32::NAN, -1.0, -0.0, 1e-40, 1e30]),
-        6 => float(rng.magnitude(-44.0, 38.0)),
-        _ => float(space.unit * rng.magnitude(-4.0, 4.0)),
-    };
-    Query {
-        bounds,
-        radius,
-        world: if rng.once_in(30) {
-            worlds
-        } else {
-            rng.below(worlds as usize) as u32
-        },
-        reserved: [0; 2],
-    }
-}
-
 /// With periods there are no spheres, since brute force applies periods to neighbours only.
-fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, rng: &mut Rng) -> (Asks, QueryMode) {
+fn queries(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    objects: &[Aabb],
+    space: &Space,
+    rng: &mut Rng,
+) -> (WildQueries, QueryMode) {
     let is_periodic = descriptor.periods != [0.0; 3];
-    let count = rng.below(9);
-    let mut queries = || -> Vec<_> {
-        (0..count)
-            .map(|_| query(objects, space, descriptor.worlds, rng))
-            .collect()
-    };
-    let queries = queries();
+    let general: Vec<_> = (0..rng.below(9))
+        .map(|_| query(objects, space, descriptor.worlds, rng))
+        .collect();
     let half = rng.once_in(3);
-    let asks = match rng.below(if is_periodic { 6 } else { 9 }) {
-        0 => Asks::Nothing,
-        1 => Asks::Objects(SelfQuery::Overlaps { half }.into()),
-        2 => Asks::Boxes(queries.iter().map(|query| query.bounds).collect()),
+    let queries = match rng.below(if is_periodic { 6 } else { 9 }) {
+        0 => WildQueries::None,
+        1 => WildQueries::Objects(SelfQuery::Overlaps { half }.into()),
+        2 => WildQueries::Boxes(general.iter().map(|query| query.bounds).collect()),
         3..6 => {
             let period = f64::from(descriptor.periods[rng.below(3)]);
             let radius = match rng.below(10) {
@@ -317,77 +210,37 @@ fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, 
                 1..5 if period > 0.0 => float(period * rng.one_of(&[0.1, 0.5, 1.0, 2.0, 5.0])),
                 _ => float(space.unit * rng.magnitude(-3.0, 3.0)),
             };
-            Asks::Objects(SelfQuery::Within { radius, half }.into())
+            WildQueries::Objects(SelfQuery::Within { radius, half }.into())
         }
-        _ => Asks::Rounded(queries),
+        _ => WildQueries::General(general),
     };
     let mode = match rng.below(3) {
         0 => QueryMode::Nearest(rng.one_of(&[1, 2, 3, 8, 70, 1_024])),
         _ => QueryMode::All,
     };
-    (asks, mode)
+    (queries, mode)
 }
 
-fn large(number: u64, descriptor: &BroadPhaseDescriptor<'_>, rng: &mut Rng) -> Wild {
+/// Kind of the objects, the objects, their space, and the number of rays.
+type Contents = (&'static str, Vec<Aabb>, Space, usize);
+
+fn large(number: u64, rng: &mut Rng) -> Contents {
     let count = rng.one_of(&[257, 1_100, 1_921, 2_500]);
     // 4,096 rays are sorted by their start.
-    let ray_count = rng.one_of(&[30, 70, 300, 4_100]);
-    let kind = number as usize / 16 % 9;
-    let (kind, mut objects) = match kind {
-        0 => ("uniform", sized::uniform(count, rng)),
-        1 => ("power law", sized::power_law(count, rng)),
-        2 => ("rods", sized::rods(count / 4, 0, rng).0),
-        3 | 4 => {
-            let scale = rng.one_of(&[1.0, 0.3, 2f32.powi(-124), 2f32.powi(60)]);
-            let (rarity, octaves) = (rng.one_of(&[40, 100, 300]), rng.one_of(&[3, 6, 12]));
-            ("mixed sizes", sized::mixed_sizes(count, rarity, octaves, scale, rng))
+    let rays = rng.one_of(&[30, 70, 300, 4_100]);
+    let mut space = Space::crowded(1.0);
+    let (kind, objects) = match number as usize / 16 % 9 {
+        0 => ("rods", sized::rods(count / 4, 0, rng).0),
+        1 | 2 => {
+            space = Space::crowded(rng.one_of(&[1.0, 0.3, 2f64.powi(-124), 2f64.powi(60)]));
+            ("mixed sizes", boxes("mixed sizes", count, &space, rng))
         }
-        // One cell, clusters, islands, a lattice.
-        _ => ("sized", sized::scene(kind - 3, count, 0, rng).objects),
+        kind => sized::objects(kind - 3, count, rng),
     };
-    if !matches!(kind, "rods" | "sized") && rng.once_in(2) {
-        sized::add_oddities(&mut objects, rng);
-    }
-    let plain: Vec<_> = (0..ray_count).map(|_| sized::random_ray(&objects, rng)).collect();
-    let space = Space::of_size(1.0);
-    let worlds = worlds(descriptor, objects.len(), rng);
-    let (asks, mode) = asks(descriptor, &objects, &space, rng);
-    Wild {
-        kind,
-        statics: if rng.once_in(3) { objects.len() / 4 } else { 0 },
-        is_swept: rng.once_in(2),
-        rays: sized::sweep(&plain, descriptor.worlds, rng),
-        plain,
-        worlds,
-        objects,
-        asks,
-        mode,
-        excluded: Vec::new(),
-        later: None,
-        exceeds_rounds: number == 111,
-    }
+    (kind, objects, space, rays)
 }
 
-/// Few worlds have most objects. Some worlds do not exist.
-fn worlds(descriptor: &BroadPhaseDescriptor<'_>, objects: usize, rng: &mut Rng) -> Vec<u32> {
-    let count = descriptor.worlds;
-    let mut world = |_| match rng.below(30) {
-        0 => rng.one_of(&[count, u32::MAX]),
-        1 => rng.below(count as usize) as u32,
-        _ => rng.below(2) as u32,
-    };
-    if count == 1 {
-        return Vec::new();
-    }
-    (0..objects).map(&mut world).collect()
-}
-
-pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
-    let mut rng = Rng(number.wrapping_mul(0x9e6c_63d0_876a_3f6b) ^ 0x0dd5);
-    let rng = &mut rng;
-    if is_large(number) {
-        return large(number, descriptor, rng);
-    }
+fn small(descriptor: &BroadPhaseDescriptor<'_>, rng: &mut Rng) -> Contents {
     let cell = f64::from(match descriptor.scheme {
         Scheme::Uniform { cell_size } => cell_size,
         Scheme::Adaptive { min_scale } => min_scale,
@@ -415,6 +268,7 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
         cell,
         middle,
         flat,
+        widest: f64::INFINITY,
     };
     let count = match rng.below(100) {
         0..8 => rng.below(3),
@@ -434,37 +288,43 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
     if !matches!(kind, "bits" | "all floats") {
         settle(&mut objects, &space);
     }
-    if rng.once_in(4) {
-        for object in &mut objects {
-            if rng.once_in(8) {
-                spoil(object, rng);
-            }
+    (kind, objects, space, rng.below(9))
+}
+
+pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
+    let mut rng = Rng(number.wrapping_mul(0x9e6c_63d0_876a_3f6b) ^ 0x0dd5);
+    let rng = &mut rng;
+    let (kind, mut objects, space, ray_count) = match is_large(number) {
+        true => large(number, rng),
+        false => small(descriptor, rng),
+    };
+    let (is_spoiled, is_filtered) = (rng.once_in(4), rng.once_in(3));
+    for object in &mut objects {
+        if is_spoiled && rng.once_in(8) {
+            spoil(object, rng);
         }
-    }
-    if rng.once_in(3) {
-        objects.iter_mut().for_each(|object| filter(object, rng));
+        if is_filtered {
+            filter(object, rng);
+        }
     }
     // With a margin, denormal bounds count as 0 in the engine but not in brute force.
     if descriptor.margin > 0.0 {
-        for bound in objects
-            .iter_mut()
-            .flat_map(|object| object.min.iter_mut().chain(&mut object.max))
-        {
-            if bound.is_subnormal() {
-                *bound = 0.0;
-            }
+        let counted = |bound: f32| if bound.is_subnormal() { 0.0 } else { bound };
+        for object in &mut objects {
+            (object.min, object.max) = (object.min.map(counted), object.max.map(counted));
         }
     }
-    let worlds = worlds(descriptor, objects.len(), rng);
+    let worlds = worlds(descriptor.worlds, objects.len(), rng);
     let statics = match rng.below(3) {
         0 => objects.len() * (1 + rng.below(4)) / 4,
         _ => 0,
     };
-    let rays: Vec<_> = (0..rng.below(9))
+    let rays: Vec<_> = (0..ray_count)
         .map(|_| ray(&objects, &space, descriptor.worlds, rng))
         .collect();
-    let (asks_first, mode) = asks(descriptor, &objects, &space, rng);
-    let later = rng.once_in(5).then(|| asks(descriptor, &objects, &space, rng));
+    let mut queries = || queries(descriptor, &objects, &space, rng);
+    let ((queries, mode), later) = (queries(), queries());
+    let later = rng.once_in(5).then_some(later);
     let some_pairs = if rng.once_in(4) { 3 * objects.len() } else { 0 };
     let mut object = || rng.below(objects.len() + 1) as u32;
     let excluded = (0..some_pairs)
@@ -481,10 +341,9 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
         plain: rays.iter().map(|swept| swept.ray).collect(),
         rays,
         objects,
-        asks: asks_first,
+        queries,
         mode,
         excluded,
         later,
-        exceeds_rounds: false,
     }
 }
