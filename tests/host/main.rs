@@ -10,6 +10,7 @@ mod language;
 mod math_types;
 mod messages;
 mod pair_rule;
+mod reference_passes;
 mod serde;
 mod structure;
 mod wild;
