@@ -16,8 +16,8 @@ use crate::common::steps::{broad_phase, encoder, read, submit};
 use crate::common::{TestAdapter, adapters, daily_or_full, is_full};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::{
-    BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Growth, OutputOptions, Page, QueryInput, ResultOrder, Scene,
-    Scheme, Status, StepResult, cpu,
+    BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Growth, OutputOptions, Page, QueryInput, RayMode, ResultOrder,
+    Scene, Scheme, Status, StepResult, cpu,
 };
 use inputs::Inputs;
 use pollster::block_on;
@@ -324,7 +324,10 @@ fn join_pages(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, case: &Case, host:
         let is_sorted = case.descriptor.outputs.order == ResultOrder::Sorted;
         assert!(!is_sorted || part.pairs.is_sorted(), "a page does not ascend");
         joined.pairs.extend(part.pairs);
-        joined.ray_hits.extend(part.ray_hits);
+        // Closest hits have no pages and stay.
+        if whole.outputs.ray_mode == RayMode::All {
+            joined.ray_hits.extend(part.ray_hits);
+        }
         joined.ray_cells.extend(part.ray_cells);
         joined.query_objects.extend(part.query_objects);
     }
