@@ -69,19 +69,26 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         direction[random.below(3) as usize] = random.pick(&[1.0, -0.3]) * unit;
         let half = random.pick(&[0.0, 0.0, 0.3, 4.0]) * unit;
         let length = random.pick(&[1.0, 100.0, 3000.0]);
+        let t = f64::from(random.range(0.0, length));
+        // Of points on the border of a cell, the slack is needed.
+        let (shift, is_on_border) = (if reach == 0 { 0.5 } else { 0.0 }, random.below(2) == 0);
+        let origin = [0, 1, 2].map(|axis| {
+            let (unit, along) = (f64::from(unit), t * f64::from(direction[axis]));
+            let place = (f64::from(origin[axis]) + along) / unit + shift;
+            let place = if is_on_border { place.round() } else { place };
+            ((place - shift) * unit - along) as f32
+        });
         let swept = SweptRay::new(Ray::new(origin, direction, length)).with_half_extents([half; 3]);
 
         let sizes = [0, 1, 2].map(|axis| f64::from(origin[axis].abs() + direction[axis].abs() * length + half));
         let fastest = direction.map(f32::abs).into_iter().fold(0.0, f32::max);
         let rounded = sizes.into_iter().fold(0.0, f64::max) * ROUNDINGS / f64::from(fastest);
-        let t = f64::from(random.range(0.0, length)) + random.pick(&[-1.0, 0.0, 1.0]) * rounded;
-        let t = t.clamp(0.0, f64::from(length));
+        let t = (t + random.pick(&[-1.0, 0.0, 1.0]) * rounded).clamp(0.0, f64::from(length));
         let begins_in_front = random.below(4) == 0;
         let cell = [0, 1, 2].map(|axis| {
             let along = t * f64::from(direction[axis]);
             let side = f64::from(random.range(-1.0, 1.0)) * f64::from(half);
             let beside = random.pick(&[-1.0, 0.0, 1.0]) * (along.abs() * BOX_TEST + sizes[axis] * ROUNDINGS);
-            let shift = if reach == 0 { 0.5 } else { 0.0 };
             let point = (f64::from(origin[axis]) + along + beside + side) / f64::from(unit) + shift;
             let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
             // Boxes may begin this far in front of the point.
