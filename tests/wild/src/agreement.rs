@@ -196,7 +196,6 @@ pub fn check_order(descriptor: &BroadPhaseDescriptor<'_>, result: &StepResult, w
     assert!(is_sorted, "{what}: sorted results do not ascend");
 }
 
-/// Panics unless the cells of each ray are distinct, finest level first.
 fn check_cells(result: &StepResult, what: &str) {
     for (ray, ends) in result.ray_cell_offsets.windows(2).enumerate() {
         let (range, _) = held(ends, result.ray_cells.len());

@@ -31,12 +31,8 @@ const PIPELINES: [(bool, bool, bool); 7] = [
 /// True if daily runs take the descriptor: three choices, and one more per scheme, so that all pairs of options occur.
 /// Software drivers take half a second to compile each pipeline of another choice.
 pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    let choice = (
-        descriptor.filters,
-        descriptor.worlds > 1,
-        descriptor.periods != [0.0; 3],
-    );
-    match choice {
+    let is_periodic = descriptor.periods != [0.0; 3];
+    match (descriptor.filters, descriptor.worlds > 1, is_periodic) {
         (true, false, false) | (false, true, true) => true,
         (true, true, false) => matches!(descriptor.scheme, Scheme::Hierarchical),
         (true, false, true) => matches!(descriptor.scheme, Scheme::Adaptive { .. }),
