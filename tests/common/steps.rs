@@ -1,4 +1,7 @@
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, StepOutput, StepResult, wgpu};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Page, QueryInput, Scene, StepOutput, StepResult, wgpu,
+};
 use pollster::block_on;
 
 #[allow(unused_imports, reason = "each test binary uses a part")]
@@ -61,3 +64,106 @@ pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scen
 
 pub const INFINITY: f32 = f32::INFINITY;
 pub const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
+
+/// Returns the default descriptor, changed by `set`.
+pub fn descriptor<'t>(set: impl FnOnce(&mut BroadPhaseDescriptor<'t>)) -> BroadPhaseDescriptor<'t> {
+    let mut descriptor = BroadPhaseDescriptor::default();
+    set(&mut descriptor);
+    descriptor
+}
+
+pub fn scene_of(objects: &[Aabb]) -> Scene<'_> {
+    Scene {
+        objects: objects.into(),
+        ..Scene::default()
+    }
+}
+
+pub fn queries_of(boxes: &[Aabb]) -> QueryInput<'_> {
+    QueryInput {
+        queries: boxes.into(),
+        ..QueryInput::default()
+    }
+}
+
+pub fn query(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: QueryInput<'_>) -> StepResult {
+    let mut encoder = encoder(adapter);
+    broad_phase.query(&mut encoder, input).unwrap();
+    adapter.queue.submit([encoder.finish()]);
+    read(broad_phase)
+}
+
+/// Shows each output from row `first`.
+pub fn page(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, first: u32) -> StepResult {
+    let [pairs, hits, ray_cells, results] = [first; 4];
+    let first = Page {
+        pairs,
+        hits,
+        ray_cells,
+        results,
+    };
+    let mut encoder = encoder(adapter);
+    broad_phase.page(&mut encoder, first).unwrap();
+    adapter.queue.submit([encoder.finish()]);
+    read(broad_phase)
+}
+
+pub fn buffer(device: &wgpu::Device, size: u64, usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("buffer of the caller"),
+        size,
+        usage,
+        mapped_at_creation: false,
+    })
+}
+
+pub fn upload<T: bytemuck::Pod>(device: &wgpu::Device, rows: &[T], usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    device.create_buffer_init(&BufferInitDescriptor {
+        label: Some("buffer of the caller"),
+        contents: bytemuck::cast_slice(rows),
+        usage,
+    })
+}
+
+/// Waits until the device is idle.
+pub fn poll(device: &wgpu::Device) {
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+}
+
+pub fn compute_pipeline(
+    device: &wgpu::Device,
+    layout: Option<&wgpu::PipelineLayout>,
+    source: String,
+) -> wgpu::ComputePipeline {
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(source.into()),
+    });
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    })
+}
+
+/// Binds whole buffers, from binding 0 on.
+pub fn bind(device: &wgpu::Device, layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
+    let entries = (0..).zip(buffers).map(|(binding, buffer)| wgpu::BindGroupEntry {
+        binding,
+        resource: buffer.as_entire_binding(),
+    });
+    device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout,
+        entries: &entries.collect::<Vec<_>>(),
+    })
+}
+
+/// Command line that runs the current test again.
+pub fn again() -> String {
+    let thread = std::thread::current();
+    format!("tests/run.sh --test device {}", thread.name().unwrap_or_default())
+}
