@@ -1,12 +1,15 @@
-use crate::common::pool::opened;
-use crate::common::steps::{self, broad_phase, sorted};
+//! Results past capacities, memory limits and rounds.
+
+use crate::common::pool::{opened, pooled};
+use crate::common::steps::{
+    RAY_MODES, UNIT, broad_phase, descriptor, encoder, poll, queries_of, read, record, scene_of, sorted, submit, whole,
+};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, daily_or_full, uniform};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, Capacities, CreateError, DescriptorError, GpuBroadPhase,
-    Growth, InputError, OutputOptions, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source,
-    Status, StepError, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, BroadPhaseError, CreateError, DescriptorError, GpuBroadPhase, Growth, InputError, Pair,
+    QueryMode, Ray, RayMode, ReadBackError, Scene, Scheme, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -16,45 +19,45 @@ const SCHEMES: [Scheme; 3] = [
     Scheme::Adaptive { min_scale: 1.0 },
 ];
 
-fn record(
-    adapter: &TestAdapter,
-    gpu: &mut GpuBroadPhase,
-    objects: &[Aabb],
-    rays: &[Ray],
-) -> Result<StepResult, StepError> {
-    let mut encoder = adapter.device.create_command_encoder(&Default::default());
-    let input = Scene {
-        objects: Source::Host(objects),
-        query: QueryInput {
-            rays: Source::Host(rays).into(),
-            ..QueryInput::default()
-        },
-        ..Default::default()
-    };
-    gpu.step(&mut encoder, input)?;
-    adapter.queue.submit([encoder.finish()]);
-    Ok(block_on(gpu.read_back()).expect("a result"))
+fn step(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, objects: &[Aabb]) -> StepResult {
+    submit(adapter, gpu, scene_of(objects));
+    read(gpu)
 }
 
-fn step(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, objects: &[Aabb], rays: &[Ray]) -> StepResult {
-    record(adapter, gpu, objects, rays).expect("a step")
+fn with_limit<'t>(descriptor: BroadPhaseDescriptor<'t>, bytes: u64) -> BroadPhaseDescriptor<'t> {
+    let mut limited = descriptor;
+    limited.outputs.max_bytes = Some(bytes);
+    limited
 }
 
-fn headless(adapter: &TestAdapter, descriptor: BroadPhaseDescriptor<'_>) -> BroadPhase {
-    opened(adapter, &descriptor)
+/// Returns the bytes that a refused step needs.
+fn refused(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: Scene<'_>) -> u64 {
+    let limit = gpu.descriptor().outputs.max_bytes.expect("a limit");
+    match gpu.step(&mut encoder(adapter), scene).err() {
+        Some(StepError::Input(InputError::MemoryLimit { needed, limit: of })) if needed > limit && of == limit => {
+            needed
+        }
+        error => panic!("{error:?} of a step over {limit} bytes on {}", adapter.name),
+    }
+}
+
+fn is_memory_limit<T>(result: &Result<T, BroadPhaseError>) -> bool {
+    matches!(result, Err(BroadPhaseError::Input(InputError::MemoryLimit { .. })))
 }
 
 /// Parallel rods in the same cells. Only the first and the last overlap.
 fn rods(count: u32) -> Vec<Aabb> {
-    let mut rods: Vec<_> = (0..count)
-        .map(|index| {
-            let x = 0.5 * (index % 317) as f32;
-            let y = 0.5 * (index / 317) as f32;
-            Aabb::new([x, y, -1e6], [x + 0.25, y + 0.25, 1e6])
-        })
-        .collect();
-    rods[count as usize - 1] = rods[0];
-    rods
+    let rod = |index| {
+        let [x, y] = [index % 317, index / 317].map(|place| 0.5 * place as f32);
+        Aabb::new([x, y, -1e6], [x + 0.25, y + 0.25, 1e6])
+    };
+    (0..count - 1).chain([0]).map(rod).collect()
+}
+
+fn crowd(count: usize, neighbours: f32, rng: &mut Rng) -> Vec<Aabb> {
+    let side = (8.0 * count as f32 / neighbours).cbrt();
+    let low = (0..count).map(|_| rng.point(side));
+    low.map(|low| Aabb::new(low, low.map(|low| low + 1.0))).collect()
 }
 
 /// All boxes overlap, so a search takes more than one round. Each adapter runs one scheme.
@@ -71,8 +74,8 @@ fn equal_boxes_are_counted_exactly_and_give_a_prefix() {
 fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
     const MANY: u32 = 93_000;
     const { assert!(pairs_of(MANY) > 1 << 32) };
-    for (adapter, scheme) in adapters().iter().zip(SCHEMES).take(1) {
-        count_equal_boxes(MANY, adapter, scheme);
+    for adapter in adapters().iter().take(1) {
+        count_equal_boxes(MANY, adapter, SCHEMES[0]);
     }
 }
 
@@ -81,20 +84,13 @@ const fn pairs_of(count: u32) -> u64 {
 }
 
 fn count_equal_boxes(count: u32, adapter: &TestAdapter, scheme: Scheme) {
-    let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); count as usize];
-    let descriptor = BroadPhaseDescriptor {
-        scheme,
-        outputs: OutputOptions {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(1000),
-                ..Default::default()
-            },
-            ..Default::default()
-        },
-        ..Default::default()
-    };
-    let result = block_on(headless(adapter, descriptor).step(&objects, &[])).expect("a prefix");
+    let descriptor = descriptor(|all| {
+        all.scheme = scheme;
+        all.outputs.growth = Growth::Fixed;
+        all.outputs.capacities.pairs = Some(1000);
+    });
+    let objects = vec![UNIT; count as usize];
+    let result = block_on(pooled(adapter, &descriptor).step(&objects, &[])).expect("a prefix");
     let what = format!("{count} boxes, {scheme:?} on {}", adapter.name);
     assert_eq!(result.counters.pairs_needed, pairs_of(count), "{what}");
     assert_eq!(result.counters.status, Status::PAIRS, "{what}");
@@ -108,28 +104,24 @@ fn count_equal_boxes(count: u32, adapter: &TestAdapter, scheme: Scheme) {
 #[test]
 fn long_thin_rods_in_one_cell_take_bounded_rounds() {
     let count = 16_500;
-    let adapters = daily_adapters();
-    for (adapter, scheme) in adapters
-        .iter()
-        .flat_map(|adapter| SCHEMES.map(|scheme| (adapter, scheme)))
-    {
-        let objects = rods(count);
-        let descriptor = BroadPhaseDescriptor {
-            scheme,
-            ..Default::default()
-        };
-        let mut headless = headless(adapter, descriptor);
-        let result = block_on(headless.step(&objects, &[])).expect("an answer");
-        let what = format!("{count} rods, {scheme:?} on {}", adapter.name);
-        assert_eq!(result.pairs, [Pair { a: 0, b: count - 1 }], "{what}");
-        assert!(result.counters.is_complete(), "{what}");
-        let rounds = count.div_ceil(16_384);
-        assert!((rounds..2 * rounds).contains(&result.counters.rounds_needed), "{what}");
-        for rounds in [rounds, 1] {
-            let calm = block_on(headless.step(&objects[..100], &[])).expect("an answer");
-            assert!(calm.pairs.is_empty() && calm.counters.is_complete(), "{what}");
-            assert!(calm.counters.rounds_capacity >= rounds, "{what}");
-            assert!(rounds > 1 || calm.counters.rounds_capacity == 1, "{what}");
+    let objects = rods(count);
+    for adapter in daily_adapters() {
+        let mut broad_phase = opened(&adapter, &BroadPhaseDescriptor::default());
+        for scheme in SCHEMES {
+            let what = format!("{count} rods, {scheme:?} on {}", adapter.name);
+            broad_phase
+                .set_descriptor(&descriptor(|all| all.scheme = scheme))
+                .expect("a descriptor");
+            let result = block_on(broad_phase.step(&objects, &[])).expect("a result");
+            assert_eq!(result.pairs, [Pair { a: 0, b: count - 1 }], "{what}");
+            let rounds = count.div_ceil(16_384);
+            assert!((rounds..2 * rounds).contains(&result.counters.rounds_needed), "{what}");
+            for rounds in [rounds, 1] {
+                let calm = block_on(broad_phase.step(&objects[..100], &[])).expect("a result");
+                assert!(calm.pairs.is_empty() && calm.counters.is_complete(), "{what}");
+                assert!(calm.counters.rounds_capacity >= rounds, "{what}");
+                assert!(rounds > 1 || calm.counters.rounds_capacity == 1, "{what}");
+            }
         }
     }
 }
@@ -139,47 +131,68 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
     // Crowded searches pass over some boxes, yet these are more than one round tests.
     let objects = rods(17_000);
     for (adapter, scheme) in daily_adapters().into_iter().zip(SCHEMES.into_iter().cycle().skip(1)) {
-        for growth in [Growth::Grow, Growth::Fixed] {
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                outputs: OutputOptions {
-                    growth,
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
-            let what = format!("{scheme:?}, {growth:?} on {}", adapter.name);
-            let short = step(&adapter, &mut gpu, &objects, &[]);
-            assert_eq!(short.counters.status, Status::ROUNDS, "{what}");
-            assert_eq!(
-                (short.counters.rounds_needed, short.counters.rounds_capacity),
-                (2, 1),
-                "{what}"
+        for (growth, rounds, complete) in [
+            (Growth::Grow, None, [false, true]),
+            (Growth::Fixed, None, [false, false]),
+            (Growth::Fixed, Some(2), [true, true]),
+        ] {
+            let mut gpu = broad_phase(
+                &adapter,
+                &descriptor(|all| {
+                    (all.scheme, all.outputs.growth) = (scheme, growth);
+                    all.outputs.capacities.rounds = rounds;
+                }),
             );
-            let next = step(&adapter, &mut gpu, &objects, &[]);
-            assert_eq!(next.counters.is_complete(), growth == Growth::Grow, "{what}");
-            assert_eq!(next.pairs.len() == 1, growth == Growth::Grow, "{what}");
+            for is_complete in complete {
+                let what = format!("{scheme:?}, {growth:?}, {rounds:?} on {}", adapter.name);
+                let found = step(&adapter, &mut gpu, &objects);
+                let counters = found.counters;
+                assert_eq!(found.pairs.len() == 1, is_complete, "{what}");
+                assert_eq!(counters.status.has(Status::ROUNDS), !is_complete, "{what}");
+                let rounds = (counters.rounds_needed, counters.rounds_capacity);
+                assert_eq!(rounds, (2, 1 + u32::from(is_complete)), "{what}");
+            }
         }
-        let descriptor = BroadPhaseDescriptor {
-            scheme,
-            outputs: OutputOptions {
-                growth: Growth::Fixed,
-                capacities: Capacities {
-                    rounds: Some(2),
-                    ..Default::default()
-                },
-                ..Default::default()
-            },
-            ..Default::default()
+    }
+}
+
+#[test]
+fn too_few_entries_are_reported_and_more_are_made() {
+    let objects = uniform(600, &mut Rng(23));
+    let expected = brute_force::pairs(&objects);
+    for adapter in adapters() {
+        let with_growth = |growth| {
+            descriptor(|all| {
+                all.scheme = Scheme::Uniform { cell_size: 0.75 };
+                (all.outputs.growth, all.outputs.capacities.entries) = (growth, Some(100));
+            })
         };
-        let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
-        let whole = step(&adapter, &mut gpu, &objects, &[]);
-        assert!(
-            whole.counters.is_complete() && whole.pairs.len() == 1,
-            "{scheme:?} on {}",
-            adapter.name
+        let result = step(
+            &adapter,
+            &mut broad_phase(&adapter, &with_growth(Growth::Fixed)),
+            &objects,
         );
+        assert!(result.counters.status.has(Status::ENTRIES) && result.counters.entries_needed > 100);
+        assert!(result.pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
+        for statics in [0, 595] {
+            let mut scene = scene_of(&objects[statics..]);
+            scene.statics.objects = objects[..statics].into();
+            let mut gpu = broad_phase(&adapter, &with_growth(Growth::Grow));
+            submit(&adapter, &mut gpu, scene);
+            let first = read(&mut gpu).counters;
+            assert!(
+                first.status.has(Status::ENTRIES),
+                "{statics} static on {}",
+                adapter.name
+            );
+            let pairs = sorted(whole(&adapter, &mut gpu, scene).pairs);
+            let is_moving = |pair: &&Pair| pair.b as usize >= statics;
+            assert!(
+                pairs.iter().eq(expected.iter().filter(is_moving)),
+                "{statics} static on {}",
+                adapter.name
+            );
+        }
     }
 }
 
@@ -193,185 +206,122 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
         .map(|point| Ray::new([-1.0, point.min[1], point.min[2]], [1.0, 0.0, 0.0], f32::INFINITY))
         .collect();
     for adapter in daily_adapters() {
-        for scheme in SCHEMES {
-            for ray_mode in [RayMode::Closest, RayMode::Any, RayMode::All] {
-                let descriptor = BroadPhaseDescriptor {
-                    scheme,
-                    pairs: false,
-                    outputs: OutputOptions {
-                        ray_mode,
-                        ..Default::default()
-                    },
-                    ..Default::default()
-                };
-                let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
-                let expected = cpu::step(&descriptor, &objects, &rays).expect("an answer");
-                let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
-                assert!(result.counters.is_complete(), "{what}");
-                assert!(ray_mode == RayMode::Any || result.counters.rounds_needed > 1, "{what}");
-                assert_eq!(result.ray_any, expected.ray_any, "{what}");
-                assert_eq!(result.ray_offsets, expected.ray_offsets, "{what}");
-                if ray_mode == RayMode::Closest {
-                    assert_eq!(result.ray_hits, expected.ray_hits, "{what}");
-                }
+        for (scheme, ray_mode) in SCHEMES
+            .into_iter()
+            .flat_map(|scheme| RAY_MODES.map(|mode| (scheme, mode)))
+        {
+            let descriptor = descriptor(|all| {
+                (all.scheme, all.pairs, all.outputs.ray_mode) = (scheme, false, ray_mode);
+            });
+            let result = block_on(pooled(&adapter, &descriptor).step(&objects, &rays)).expect("a result");
+            let expected = cpu::step(&descriptor, &objects, &rays).expect("a result");
+            let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
+            assert!(result.counters.is_complete(), "{what}");
+            assert!(ray_mode == RayMode::Any || result.counters.rounds_needed > 1, "{what}");
+            assert_eq!(result.ray_any, expected.ray_any, "{what}");
+            assert_eq!(result.ray_offsets, expected.ray_offsets, "{what}");
+            if ray_mode == RayMode::Closest {
+                assert_eq!(result.ray_hits, expected.ray_hits, "{what}");
             }
         }
     }
 }
 
-fn crowd(count: usize, neighbours: f32, rng: &mut Rng) -> Vec<Aabb> {
-    let side = (8.0 * count as f32 / neighbours).cbrt();
-    (0..count)
-        .map(|_| {
-            let low = [(); 3].map(|()| side * rng.unit());
-            Aabb::new(low, low.map(|low| low + 1.0))
-        })
-        .collect()
-}
-
 #[test]
 fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
     let mut rng = Rng(8);
-    let scenes = [crowd(3000, 30.0, &mut rng), crowd(3000, 50.0, &mut rng)];
+    let scenes = [30.0, 50.0].map(|neighbours| crowd(3000, neighbours, &mut rng));
     let expected = scenes.each_ref().map(|objects| brute_force::pairs(objects));
     for adapter in daily_adapters() {
-        let mut unlimited = headless(&adapter, BroadPhaseDescriptor::default());
+        let unlimited = BroadPhaseDescriptor::default();
+        let mut gpu = broad_phase(&adapter, &unlimited);
         for objects in &scenes {
-            block_on(unlimited.step(objects, &[])).expect("an answer");
+            whole(&adapter, &mut gpu, scene_of(objects));
         }
-        let all = unlimited.gpu().unwrap().memory().total();
-        let mut answers = 0;
+        let all = gpu.memory().total();
+        let mut results = 0;
         for part in (12..=34).step_by(daily_or_full(2, 1)) {
-            let descriptor = BroadPhaseDescriptor {
-                outputs: OutputOptions {
-                    max_bytes: Some(all * part / 20),
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
+            let descriptor = with_limit(unlimited, all * part / 20);
             if let Err(error) = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor) {
                 let is_memory = matches!(
                     error,
                     CreateError::Descriptor(DescriptorError::NoStepFits(InputError::MemoryLimit { .. }))
                 );
-                assert!(is_memory && answers == 0, "{error}");
+                assert!(is_memory && results == 0, "{error}");
                 continue;
             }
-            let mut limited = headless(&adapter, descriptor);
+            let mut limited = opened(&adapter, &descriptor);
             for (objects, expected) in scenes.iter().zip(&expected) {
                 match block_on(limited.step(objects, &[])) {
                     Ok(result) => {
-                        answers += 1;
+                        results += 1;
                         assert!(sorted(result.pairs) == *expected, "{part} of 20 on {}", adapter.name);
                     }
                     Err(error) => assert!(matches!(error, BroadPhaseError::Input(_)), "{error}"),
                 }
             }
         }
-        assert!(answers > daily_or_full(10, 20), "{answers} answers on {}", adapter.name);
+        assert!(results > daily_or_full(10, 20), "{results} results on {}", adapter.name);
     }
 }
 
 #[test]
 fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
-    let mut rng = Rng(9);
-    let before = crowd(17_500, 30.0, &mut rng);
-    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 17_500];
+    let before = crowd(17_500, 30.0, &mut Rng(9));
+    let crowd = vec![UNIT; 17_500];
     for adapter in daily_adapters() {
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                capacities: Capacities {
-                    pairs: Some(600_000),
-                    ..Default::default()
-                },
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let mut fresh = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
-        let expected = step(&adapter, &mut fresh, &crowd, &[]);
+        let descriptor = descriptor(|all| all.outputs.capacities.pairs = Some(600_000));
+        let [mut new, mut used] = [(); 2].map(|()| broad_phase(&adapter, &descriptor));
+        let expected = step(&adapter, &mut new, &crowd);
         assert!(expected.counters.status.has(Status::ROUNDS));
-        let mut used = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
-        assert_eq!(
-            step(&adapter, &mut used, &before, &[]).counters.status,
-            Status::default()
-        );
-        let found = step(&adapter, &mut used, &crowd, &[]);
+        let first = step(&adapter, &mut used, &before).counters;
+        assert_eq!(first.status, Status::default());
+        let found = step(&adapter, &mut used, &crowd);
         assert!(found.pairs == expected.pairs, "{}", adapter.name);
     }
 }
 
 #[test]
-fn steps_above_max_bytes_are_refused() {
-    let mut rng = Rng(5);
-    let objects = uniform(3000, &mut rng);
-    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
+fn steps_above_max_bytes_are_refused_and_forgotten() {
+    let objects = uniform(3000, &mut Rng(5));
+    let crowd = [UNIT; 1500];
     for adapter in adapters() {
         for scheme in SCHEMES {
             let what = format!("{scheme:?} on {}", adapter.name);
-            let unlimited = BroadPhaseDescriptor {
-                scheme,
-                ..Default::default()
-            };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &unlimited).expect("a broad phase");
-            for _ in 0..2 {
-                step(&adapter, &mut gpu, &objects, &[]);
-            }
+            let unlimited = descriptor(|all| all.scheme = scheme);
+            let mut gpu = broad_phase(&adapter, &unlimited);
+            (0..2).for_each(|_| _ = step(&adapter, &mut gpu, &objects));
             let limit = gpu.memory().total();
-            let limited = |max_bytes| BroadPhaseDescriptor {
-                outputs: OutputOptions {
-                    max_bytes: Some(max_bytes),
-                    ..unlimited.outputs
-                },
-                ..unlimited
-            };
-            let growing = limited(limit);
-            let mut whole = headless(&adapter, growing);
-            for objects in [&objects, &objects[..1000].to_vec()] {
-                let result = block_on(whole.step(objects, &[])).expect("an answer");
-                assert!(whole.gpu().unwrap().memory().total() <= limit, "{what}");
-                let expected = brute_force::pairs(objects);
-                assert!(
-                    result.counters.is_complete() && sorted(result.pairs) == expected,
-                    "{what}"
-                );
+            let mut all = opened(&adapter, &with_limit(unlimited, limit));
+            for objects in [&objects[..], &objects[..1000]] {
+                let result = block_on(all.step_scene(&scene_of(objects))).expect("a result");
+                assert!(all.gpu().unwrap().memory().total() <= limit, "{what}");
+                let is_whole = result.counters.is_complete() && sorted(result.pairs) == brute_force::pairs(objects);
+                assert!(is_whole, "{what}");
             }
-            let refused = block_on(whole.step(&crowd, &[])).err();
-            assert!(
-                matches!(refused, Some(BroadPhaseError::Input(InputError::MemoryLimit { .. }))),
-                "{what}: {refused:?}"
-            );
+            assert!(is_memory_limit(&block_on(all.step_scene(&scene_of(&crowd)))), "{what}");
             // The demand of the refused step is forgotten.
-            let smaller = block_on(whole.step(&objects, &[])).expect("a smaller step");
+            let smaller = block_on(all.step_scene(&scene_of(&objects))).expect("a smaller step");
             assert!(smaller.counters.is_complete(), "{what}");
 
-            let is_refusal = |refused: &Option<StepError>, limit: u64| {
-                matches!(refused, Some(StepError::Input(InputError::MemoryLimit { needed, limit: of }))
-                    if *needed > limit && *of == limit)
-            };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &growing).expect("a broad phase");
-            let part = step(&adapter, &mut gpu, &crowd, &[]);
+            let mut gpu = broad_phase(&adapter, &with_limit(unlimited, limit));
+            let part = step(&adapter, &mut gpu, &crowd);
+            let counters = part.counters;
             assert_eq!(
-                (part.counters.pairs_needed, part.counters.status),
+                (counters.pairs_needed, counters.status),
                 (1_124_250, Status::PAIRS),
                 "{what}"
             );
-            assert_eq!(part.pairs.len(), part.counters.pairs_capacity as usize, "{what}");
-            let refused = record(&adapter, &mut gpu, &crowd, &[]).err();
-            assert!(is_refusal(&refused, limit), "{what}: {refused:?}");
-            step(&adapter, &mut gpu, &objects, &[]);
+            assert_eq!(part.pairs.len(), counters.pairs_capacity as usize, "{what}");
+            refused(&adapter, &mut gpu, scene_of(&crowd));
+            step(&adapter, &mut gpu, &objects);
 
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &unlimited).expect("a broad phase");
-            step(&adapter, &mut gpu, &objects[..10], &[]);
-            let few = limited(gpu.memory().total());
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &few).expect("a broad phase");
-            let refused = record(&adapter, &mut gpu, &objects, &[]).err();
+            let mut gpu = broad_phase(&adapter, &unlimited);
+            step(&adapter, &mut gpu, &objects[..10]);
+            let mut gpu = broad_phase(&adapter, &with_limit(unlimited, gpu.memory().total()));
+            refused(&adapter, &mut gpu, scene_of(&objects));
             assert!(
-                is_refusal(&refused, few.outputs.max_bytes.unwrap()),
-                "{what}: {refused:?}"
-            );
-            assert!(
-                step(&adapter, &mut gpu, &objects[..10], &[]).counters.is_complete(),
+                step(&adapter, &mut gpu, &objects[..10]).counters.is_complete(),
                 "{what}"
             );
         }
@@ -380,52 +330,28 @@ fn steps_above_max_bytes_are_refused() {
 
 #[test]
 fn trim_gives_memory_back_and_the_next_step_is_complete() {
-    let mut rng = Rng(7);
-    let objects = uniform(20_000, &mut rng);
+    let objects = uniform(20_000, &mut Rng(7));
     let expected = brute_force::pairs(&objects[..500]);
     for adapter in daily_adapters() {
         for scheme in SCHEMES {
             let what = format!("{scheme:?} on {}", adapter.name);
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                ..Default::default()
-            };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
-            for _ in 0..2 {
-                step(&adapter, &mut gpu, &objects, &[]);
-            }
+            let mut gpu = broad_phase(&adapter, &descriptor(|all| all.scheme = scheme));
+            (0..2).for_each(|_| _ = step(&adapter, &mut gpu, &objects));
             let before = gpu.memory().total();
-            step(&adapter, &mut gpu, &objects[..500], &[]);
-            let kept = gpu.memory().total();
+            step(&adapter, &mut gpu, &objects[..500]);
+            let held = gpu.memory().total();
             assert!(
-                kept >= before && 500 * kept <= 501 * before,
-                "{what}: {kept} bytes of {before}"
+                held >= before && 500 * held <= 501 * before,
+                "{what}: {held} of {before}"
             );
             gpu.trim();
             assert_eq!(gpu.memory().total(), 0, "{what}");
-            let read = block_on(gpu.read_back()).err();
-            assert_eq!(read, Some(gpu_broad_phase::ReadBackError::NoStep), "{what}");
-            let result = step(&adapter, &mut gpu, &objects[..500], &[]);
+            assert_eq!(block_on(gpu.read_back()).err(), Some(ReadBackError::NoStep), "{what}");
+            let result = step(&adapter, &mut gpu, &objects[..500]);
             assert_eq!(sorted(result.pairs), expected, "{what}");
             let after = gpu.memory().total();
             assert!(after + 1_000_000 < before, "{what}: {after} bytes of {before}");
         }
-    }
-}
-
-#[test]
-fn outputs_start_at_what_was_needed_after_trim() {
-    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
-    for adapter in daily_adapters() {
-        let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &BroadPhaseDescriptor::default())
-            .expect("a broad phase");
-        assert!(!step(&adapter, &mut gpu, &crowd, &[]).counters.is_complete());
-        gpu.trim();
-        assert!(
-            step(&adapter, &mut gpu, &crowd, &[]).counters.is_complete(),
-            "{}",
-            adapter.name
-        );
     }
 }
 
@@ -435,31 +361,25 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
     const CROWD: usize = 16_000;
     const RAYS: usize = 16;
     let cells = (0..RAYS).map(|index| 10.0 * index as f32 + 0.4);
-    let objects: Vec<_> = cells
-        .clone()
-        .flat_map(|at| std::iter::repeat_n(Aabb::new([at, at, 0.4], [at + 0.2, at + 0.2, 0.6]), CROWD))
-        .collect();
-    let rays: Vec<_> = cells
-        .map(|at| Ray::new([-5.0, at + 0.1, 0.5], [1.0, 0.0, 0.0], f32::INFINITY))
-        .collect();
+    let in_cell = |at: f32| std::iter::repeat_n(Aabb::new([at, at, 0.4], [at + 0.2, at + 0.2, 0.6]), CROWD);
+    let objects: Vec<_> = cells.clone().flat_map(in_cell).collect();
+    let ray = |at: f32| Ray::new([-5.0, at + 0.1, 0.5], [1.0, 0.0, 0.0], f32::INFINITY);
+    let rays: Vec<_> = cells.map(ray).collect();
     let offsets: Vec<_> = (0..=RAYS).map(|ray| (ray * CROWD) as u32).collect();
     for adapter in daily_adapters() {
         for scheme in [SCHEMES[0], Scheme::Uniform { cell_size: 1.0 }, SCHEMES[2]] {
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                pairs: false,
-                outputs: OutputOptions {
-                    ray_mode: RayMode::All,
-                    ..Default::default()
-                },
-                ..Default::default()
-            };
+            let descriptor = descriptor(|all| {
+                (all.scheme, all.pairs, all.outputs.ray_mode) = (scheme, false, RayMode::All);
+            });
             let what = format!("{scheme:?} on {}", adapter.name);
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
-            let first = step(&adapter, &mut gpu, &objects, &rays);
-            let is_told = first.counters.status.has(Status::CUT);
-            assert!(is_told || first.counters.hits_needed == (RAYS * CROWD) as u64, "{what}");
-            let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
+            let mut scene = scene_of(&objects);
+            scene.query.rays = rays[..].into();
+            let mut gpu = broad_phase(&adapter, &descriptor);
+            submit(&adapter, &mut gpu, scene);
+            let first = read(&mut gpu).counters;
+            let is_reported = first.status.has(Status::CUT);
+            assert!(is_reported || first.hits_needed == (RAYS * CROWD) as u64, "{what}");
+            let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).expect("a result");
             assert!(result.counters.is_complete(), "{what}");
             assert_eq!(result.ray_offsets, offsets, "{what}");
         }
@@ -469,172 +389,100 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
 /// The step fails because further rounds need more memory, but its table can be queried.
 #[test]
 fn a_query_after_a_step_that_ran_out_of_memory_ends() {
-    let objects: Vec<_> = (0..18_000)
-        .map(|index| {
-            let at = 0.5 * index as f32;
-            Aabb::new([at, 0.0, 0.0], [at + 0.2, 0.2, 0.2])
-        })
-        .collect();
+    let along = |index| Aabb::new([0.5 * index as f32, 0.0, 0.0], [0.5 * index as f32 + 0.2, 0.2, 0.2]);
+    let objects: Vec<_> = (0..18_000).map(along).collect();
     let rays = vec![Ray::new([0.1, 0.1, -1.0], [0.0, 0.0, 1.0], 2.0); 100_000];
+    let mut scene = scene_of(&objects);
+    scene.query.rays = rays[..].into();
     for adapter in daily_adapters() {
-        let descriptor = BroadPhaseDescriptor {
-            scheme: Scheme::Uniform { cell_size: 1e6 },
-            ..Default::default()
-        };
-        let limited = |max_bytes| BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                max_bytes: Some(max_bytes),
-                ..descriptor.outputs
-            },
-            ..descriptor
-        };
-        let few = 1 << 20;
-        let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &limited(few)).expect("a broad phase");
-        let Err(StepError::Input(InputError::MemoryLimit { needed, .. })) = record(&adapter, &mut gpu, &objects, &rays)
-        else {
-            panic!("{}: {few} bytes are enough", adapter.name);
-        };
-        let descriptor = limited(needed + 1000);
-        let mut headless = headless(&adapter, descriptor);
-        let refused = block_on(headless.step(&objects, &rays)).err();
-        let is_memory = matches!(refused, Some(BroadPhaseError::Input(InputError::MemoryLimit { .. })));
-        assert!(is_memory, "{}: {refused:?}", adapter.name);
-        let asked = [objects[5]];
-        let result = block_on(headless.query(&QueryInput {
-            queries: Queries::Boxes(Source::Host(&asked)),
-            ..QueryInput::default()
-        }));
-        let result = result.expect("an answer");
-        assert_eq!(
-            (result.query_objects, result.counters.status),
-            (vec![5], Status::default()),
+        let descriptor = descriptor(|all| all.scheme = Scheme::Uniform { cell_size: 1e6 });
+        let mut gpu = broad_phase(&adapter, &with_limit(descriptor, 1 << 20));
+        let needed = refused(&adapter, &mut gpu, scene);
+        let mut limited = opened(&adapter, &with_limit(descriptor, needed + 1000));
+        assert!(
+            is_memory_limit(&block_on(limited.step_scene(&scene))),
             "{}",
             adapter.name
         );
+        let result = block_on(limited.query(&queries_of(&objects[5..6]))).expect("a result");
+        let found = (result.query_objects, result.counters.status);
+        assert_eq!(found, (vec![5], Status::default()), "{}", adapter.name);
     }
 }
 
 #[test]
 fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     let points = [Aabb::point([1.0; 3]); 100];
-    let nearest = [Aabb::point([1.0; 3]).into()];
+    let mut crowded = scene_of(&points);
+    crowded.query = queries_of(&points[..1]);
+    crowded.query.query_mode = QueryMode::Nearest(1_024);
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let crowded = Scene {
-            objects: Source::Host(&points),
-            query: QueryInput {
-                queries: Queries::General(Source::Host(&nearest)),
-                query_mode: QueryMode::Nearest(1_024),
-                ..QueryInput::default()
-            },
-            ..Scene::default()
-        };
-        let calm = Scene {
-            objects: Source::Host(&points[..10]),
-            ..Scene::default()
-        };
-        let most = steps::whole(&adapter, &mut gpu, crowded).counters.rounds_capacity;
+        let most = whole(&adapter, &mut gpu, crowded).counters.rounds_capacity;
         assert!(most > 1, "{most} rounds on {}", adapter.name);
-        let mut rounds = Vec::new();
-        for _ in 0..150 {
-            steps::submit(&adapter, &mut gpu, calm);
-            rounds.push(steps::read(&mut gpu).counters.rounds_capacity);
-        }
-        assert_eq!(rounds.last(), Some(&1), "{rounds:?} on {}", adapter.name);
-        assert!(
-            rounds[..30].iter().all(|&rounds| rounds == most),
-            "{rounds:?} on {}",
-            adapter.name
-        );
+        let rounds: Vec<_> = (0..150)
+            .map(|_| step(&adapter, &mut gpu, &points[..10]).counters.rounds_capacity)
+            .collect();
+        let is_held = rounds[..30].iter().all(|&rounds| rounds == most);
+        assert!(is_held && rounds[149] == 1, "{rounds:?} on {}", adapter.name);
     }
 }
 
 #[test]
-fn steps_make_room_without_a_wait() {
+fn steps_make_room_without_a_wait_and_keep_their_demand_after_trim() {
+    let mut rng = Rng(0x3a7c);
+    let mut corner = |low| [low; 3].map(|low: f32| low + rng.unit());
+    let crowd: Vec<_> = (0..300).map(|_| Aabb::new(corner(0.0), corner(1.0))).collect();
+    let input = scene_of(&crowd);
     for adapter in daily_adapters() {
-        let (device, queue) = (&adapter.device, &adapter.queue);
-        let mut rng = Rng(0x3a7c);
-        let crowd: Vec<_> = (0..300)
-            .map(|_| Aabb::new([0; 3].map(|_| rng.unit()), [0; 3].map(|_| 1.0 + rng.unit())))
-            .collect();
-        let input = Scene {
-            objects: Source::Host(&crowd),
-            ..Scene::default()
-        };
         for scheme in SCHEMES {
             let what = format!("{scheme:?} on {}", adapter.name);
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                ..Default::default()
-            };
-            let mut broad_phase = broad_phase(&adapter, &descriptor);
-            assert_eq!(broad_phase.counters(), None, "{what}");
+            let mut gpu = broad_phase(&adapter, &descriptor(|all| all.scheme = scheme));
+            assert_eq!(gpu.counters(), None, "{what}");
             let mut frames = 0;
-            let whole = loop {
-                let mut encoder = steps::encoder(&adapter);
-                steps::record(&mut broad_phase, &mut encoder, input);
-                queue.submit([encoder.finish()]);
+            let complete = loop {
+                submit(&adapter, &mut gpu, input);
                 frames += 1;
                 if frames % 4 == 0 {
-                    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+                    poll(&adapter.device);
                 }
-                match broad_phase.counters() {
+                match gpu.counters() {
                     Some(counters) if counters.is_complete() => break counters,
-                    Some(counters) => assert_eq!(counters.pairs_needed, 300 * 299 / 2, "{what}"),
+                    Some(counters) => assert_eq!(counters.pairs_needed, pairs_of(300), "{what}"),
                     None => assert!(frames < 4, "{what}"),
                 }
                 assert!(frames < 20, "{what}");
             };
             assert!(frames > 1, "{what}");
-            let mut dropped = steps::encoder(&adapter);
-            steps::record(&mut broad_phase, &mut dropped, Scene::default());
-            drop(dropped);
-            device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-            assert_eq!(broad_phase.counters(), Some(whole), "{what}");
-            let result = steps::whole(&adapter, &mut broad_phase, input);
-            assert_eq!(result.counters, whole, "{what}");
-            broad_phase.trim();
-            assert_eq!(broad_phase.counters(), None, "{what}");
+            record(&mut gpu, &mut encoder(&adapter), Scene::default());
+            poll(&adapter.device);
+            assert_eq!(gpu.counters(), Some(complete), "{what}");
+            assert_eq!(whole(&adapter, &mut gpu, input).counters, complete, "{what}");
+            gpu.trim();
+            assert_eq!(gpu.counters(), None, "{what}");
             // Counters that arrive late must not reduce the demand that a read-back measured.
-            let mut encoder = steps::encoder(&adapter);
-            steps::record(&mut broad_phase, &mut encoder, Scene::default());
-            queue.submit([encoder.finish()]);
-            let needed = steps::whole(&adapter, &mut broad_phase, input).counters.pairs_needed;
-            broad_phase.counters();
-            broad_phase.trim();
-            let mut encoder = steps::encoder(&adapter);
-            let step = steps::record(&mut broad_phase, &mut encoder, input);
-            assert!(u64::from(step.pairs.unwrap().capacity) >= needed, "{what}");
+            submit(&adapter, &mut gpu, Scene::default());
+            let needed = whole(&adapter, &mut gpu, input).counters.pairs_needed;
+            gpu.counters();
+            gpu.trim();
+            let pairs = record(&mut gpu, &mut encoder(&adapter), input).pairs.unwrap();
+            assert!(u64::from(pairs.capacity) >= needed, "{what}");
         }
     }
 }
 
 #[test]
 fn stage_times_come_along_with_counters() {
+    let objects = uniform(500, &mut Rng(0x57a6));
     for adapter in daily_adapters() {
-        let mut rng = Rng(0x57a6);
-        let objects = uniform(500, &mut rng);
-        let input = Scene {
-            objects: Source::Host(&objects),
-            ..Scene::default()
-        };
-        let descriptor = BroadPhaseDescriptor {
-            outputs: OutputOptions {
-                timestamps: true,
-                ..Default::default()
-            },
-            ..Default::default()
-        };
-        let mut broad_phase = broad_phase(&adapter, &descriptor);
-        assert!(broad_phase.timings().is_empty());
-        steps::whole(&adapter, &mut broad_phase, input);
-        let mut encoder = steps::encoder(&adapter);
-        steps::record(&mut broad_phase, &mut encoder, input);
-        adapter.queue.submit([encoder.finish()]);
-        adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-        let watched = broad_phase.timings();
-        assert_eq!(watched, steps::read(&mut broad_phase).timings, "{}", adapter.name);
+        let mut gpu = broad_phase(&adapter, &descriptor(|all| all.outputs.timestamps = true));
+        assert!(gpu.timings().is_empty());
+        whole(&adapter, &mut gpu, scene_of(&objects));
+        submit(&adapter, &mut gpu, scene_of(&objects));
+        poll(&adapter.device);
+        let timings = gpu.timings();
+        assert_eq!(timings, read(&mut gpu).timings, "{}", adapter.name);
         let has_timestamps = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
-        assert_eq!(watched.iter().any(|time| time.nanoseconds > 0.0), has_timestamps);
+        assert_eq!(timings.iter().any(|time| time.nanoseconds > 0.0), has_timestamps);
     }
 }

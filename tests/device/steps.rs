@@ -1,49 +1,18 @@
 //! Several steps and queries of one broad phase, and results of unusual sizes.
 
 use crate::common::pool::pooled;
-use crate::common::steps::{UNIT, broad_phase, download, encoder, read, record, submit, whole};
-use crate::common::{Rng, TestAdapter, adapters, daily_adapters, power_law, uniform};
+use crate::common::steps::{
+    UNIT, broad_phase, buffer, descriptor, download, encoder, queries_of, query, read, record, scene_of, submit,
+    upload, whole,
+};
+use crate::common::{Rng, adapters, daily_adapters, power_law, uniform};
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CullOptions, Culling, Frustum, GpuBroadPhase, Growth, InputError,
-    OutputOptions, Pair, Queries, QueryInput, Ray, RayMode, ResultOrder, Scene, Scheme, Source, Status, StepError,
-    StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, CullOptions, Culling, Frustum, Growth, InputError, Pair, Queries, QueryInput, Ray,
+    RayMode, ResultOrder, Scene, Scheme, Source, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 use wild::answers::{lists, sorted};
-
-fn of(objects: &[Aabb]) -> Scene<'_> {
-    Scene {
-        objects: Source::Host(objects),
-        ..Scene::default()
-    }
-}
-
-fn boxes(queries: &[Aabb]) -> QueryInput<'_> {
-    QueryInput {
-        queries: queries.into(),
-        ..QueryInput::default()
-    }
-}
-
-fn with_capacities(growth: Growth, capacities: Capacities) -> BroadPhaseDescriptor<'static> {
-    BroadPhaseDescriptor {
-        outputs: OutputOptions {
-            growth,
-            capacities,
-            ..OutputOptions::default()
-        },
-        ..BroadPhaseDescriptor::default()
-    }
-}
-
-fn query(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, input: QueryInput<'_>) -> StepResult {
-    let mut encoder = encoder(adapter);
-    gpu.query(&mut encoder, input).unwrap();
-    adapter.queue.submit([encoder.finish()]);
-    read(gpu)
-}
 
 #[test]
 fn steps_and_queries_of_one_encoder_have_their_own_input() {
@@ -54,30 +23,24 @@ fn steps_and_queries_of_one_encoder_have_their_own_input() {
         let mut encoder = encoder(&adapter);
         let expected = brute_force::pairs(&first);
         let bytes = 8 * expected.len() as u64;
-        let kept = adapter.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("pairs of the first step"),
-            size: bytes,
-            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
-            mapped_at_creation: false,
-        });
-        let output = record(&mut gpu, &mut encoder, of(&first));
-        encoder.copy_buffer_to_buffer(&output.pairs.unwrap().buffer, 0, &kept, 0, bytes);
-        record(&mut gpu, &mut encoder, of(&second));
-        gpu.query(&mut encoder, boxes(&first)).unwrap();
-        gpu.query(&mut encoder, boxes(&second[..50])).unwrap();
+        let usage = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+        let pairs = buffer(&adapter.device, bytes, usage);
+        let output = record(&mut gpu, &mut encoder, scene_of(&first));
+        encoder.copy_buffer_to_buffer(&output.pairs.unwrap().buffer, 0, &pairs, 0, bytes);
+        record(&mut gpu, &mut encoder, scene_of(&second));
+        gpu.query(&mut encoder, queries_of(&first)).unwrap();
+        gpu.query(&mut encoder, queries_of(&second[..50])).unwrap();
         adapter.queue.submit([encoder.finish()]);
-        let asked = Scene {
-            query: boxes(&second[..50]),
-            ..of(&second)
+        let last = Scene {
+            query: queries_of(&second[..50]),
+            ..scene_of(&second)
         };
-        let found = brute_force::scene_queries(&BroadPhaseDescriptor::default(), &asked).unwrap();
-        let found: Vec<Vec<_>> = found
-            .iter()
-            .map(|list| list.surely.iter().map(|row| row.0).collect())
-            .collect();
+        let found = brute_force::scene_queries(&BroadPhaseDescriptor::default(), &last).unwrap();
+        let rows = |list: &brute_force::Found| list.surely.iter().map(|row| row.0).collect::<Vec<_>>();
+        let found: Vec<_> = found.iter().map(rows).collect();
         assert_eq!(lists(&read(&mut gpu)), found, "{}", adapter.name);
-        let kept = download(&adapter.device, &adapter.queue, &kept, bytes);
-        assert_eq!(sorted(kept), expected, "{}", adapter.name);
+        let pairs = download(&adapter.device, &adapter.queue, &pairs, bytes);
+        assert_eq!(sorted(pairs), expected, "{}", adapter.name);
     }
 }
 
@@ -85,17 +48,12 @@ fn steps_and_queries_of_one_encoder_have_their_own_input() {
 #[test]
 fn pairs_and_their_counters_stay_after_queries() {
     for adapter in adapters() {
-        let capacities = Capacities {
-            pairs: Some(50),
-            ..Capacities::default()
-        };
-        let descriptor = BroadPhaseDescriptor {
-            count_candidates: true,
-            ..with_capacities(Growth::Grow, capacities)
-        };
+        let descriptor = descriptor(|all| {
+            (all.count_candidates, all.outputs.capacities.pairs) = (true, Some(50));
+        });
         let objects = uniform(500, &mut Rng(65));
         let mut gpu = broad_phase(&adapter, &descriptor);
-        submit(&adapter, &mut gpu, of(&objects));
+        submit(&adapter, &mut gpu, scene_of(&objects));
         let before = read(&mut gpu);
         assert_eq!((before.pairs.len(), before.counters.status), (50, Status::PAIRS));
         let ray = [Ray::new([-1.0, 3.0, 3.0], [1.0, 0.0, 0.0], f32::INFINITY)];
@@ -103,7 +61,7 @@ fn pairs_and_their_counters_stay_after_queries() {
             rays: ray[..].into(),
             ..QueryInput::default()
         };
-        for input in [boxes(&objects[..5]), rays, QueryInput::default()] {
+        for input in [queries_of(&objects[..5]), rays, QueryInput::default()] {
             let after = query(&adapter, &mut gpu, input);
             let of_step = |result: &StepResult| {
                 let counters = result.counters;
@@ -120,14 +78,14 @@ fn pairs_and_their_counters_stay_after_queries() {
         let pairs: Vec<Pair> = download(&adapter.device, &adapter.queue, &pairs, 8 * 50);
         assert_eq!(pairs, before.pairs, "{}", adapter.name);
         assert_eq!(
-            sorted(whole(&adapter, &mut gpu, of(&objects)).pairs),
+            sorted(whole(&adapter, &mut gpu, scene_of(&objects)).pairs),
             brute_force::pairs(&objects)
         );
     }
 }
 
-/// The last read-back selects the form of the next step's pair counting, which is the wrong one if the scene changed.
-/// From the second step on, crowds keep the results of their box tests.
+/// The last read-back selects how the next step counts pairs, which is the slower way if the scene changed. From the
+/// second step on, crowds cache the results of their box tests.
 #[test]
 fn steps_give_equal_bytes_after_any_other_step() {
     for adapter in daily_adapters() {
@@ -138,7 +96,7 @@ fn steps_give_equal_bytes_after_any_other_step() {
             object.min = object.min.map(|low| 0.1 * low);
             object.max = object.min.map(|low| low + 1.0 + rng.below(100) as f32 * 0.01);
         }
-        // Boxes of one group leave few pairs, so no results are kept.
+        // Boxes of one group leave few pairs, so no results are cached.
         let mut grouped = crowded.clone();
         for (index, object) in grouped.iter_mut().enumerate() {
             object.group = u32::from(index % 300 != 0);
@@ -146,22 +104,19 @@ fn steps_give_equal_bytes_after_any_other_step() {
         let scenes = [sparse, crowded, grouped, power_law(1500, &mut rng)];
         for order in [ResultOrder::Deterministic, ResultOrder::Sorted] {
             let descriptor = |growth| {
-                let capacities = Capacities {
-                    pairs: Some(1 << 20),
-                    ..Capacities::default()
-                };
-                let mut descriptor = with_capacities(growth, capacities);
-                descriptor.outputs.order = order;
-                descriptor
+                descriptor(|all| {
+                    (all.outputs.growth, all.outputs.order) = (growth, order);
+                    all.outputs.capacities.pairs = Some(1 << 20);
+                })
             };
             let fixed = descriptor(Growth::Fixed);
             let expected = scenes
                 .each_ref()
-                .map(|scene| whole(&adapter, &mut broad_phase(&adapter, &fixed), of(scene)).pairs);
+                .map(|scene| whole(&adapter, &mut broad_phase(&adapter, &fixed), scene_of(scene)).pairs);
             assert!(expected[1].len() > 13 * scenes[1].len());
             let mut used = broad_phase(&adapter, &descriptor(Growth::Grow));
             for scene in [0, 1, 1, 0, 2, 2, 1, 3, 1, 2, 0, 3] {
-                let pairs = whole(&adapter, &mut used, of(&scenes[scene])).pairs;
+                let pairs = whole(&adapter, &mut used, scene_of(&scenes[scene])).pairs;
                 assert!(pairs == expected[scene], "{order:?}, scene {scene} on {}", adapter.name);
             }
         }
@@ -174,23 +129,19 @@ fn results_larger_than_a_binding_are_whole_from_a_broad_phase() {
     const COUNT: u32 = 6_000;
     let objects = vec![UNIT; COUNT as usize];
     for adapter in daily_adapters() {
-        let mut headless = pooled(&adapter, &BroadPhaseDescriptor::default());
-        let result = block_on(headless.step(&objects, &[])).unwrap();
+        let mut broad_phase = pooled(&adapter, &BroadPhaseDescriptor::default());
+        let result = block_on(broad_phase.step(&objects, &[])).unwrap();
         assert!(result.counters.is_complete());
         let expected = (0..COUNT).flat_map(|a| (a + 1..COUNT).map(move |b| Pair { a, b }));
         assert!(sorted(result.pairs).into_iter().eq(expected), "{}", adapter.name);
-        let result = block_on(headless.query(&boxes(&objects))).unwrap();
+        let result = block_on(broad_phase.query(&queries_of(&objects))).unwrap();
         let each = u64::from(COUNT);
         assert_eq!(result.query_objects.len() as u64, each * each);
         for ends in result.query_offsets.windows(2) {
             let list = &result.query_objects[ends[0] as usize..ends[1] as usize];
             let sum: u64 = list.iter().map(|&object| u64::from(object)).sum();
-            assert_eq!(
-                (list.len() as u64, sum),
-                (each, each * (each - 1) / 2),
-                "{}",
-                adapter.name
-            );
+            let found = (list.len() as u64, sum);
+            assert_eq!(found, (each, each * (each - 1) / 2), "{}", adapter.name);
         }
     }
 }
@@ -202,23 +153,21 @@ fn rays_and_queries_through_a_crowd_take_several_rounds() {
     objects.push(Aabb::point([5.0; 3]));
     let ray = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
     for adapter in daily_adapters() {
-        let mut descriptor = with_capacities(Growth::Grow, Capacities::default());
-        descriptor.pairs = false;
-        descriptor.outputs.ray_mode = RayMode::All;
+        let descriptor = descriptor(|all| (all.pairs, all.outputs.ray_mode) = (false, RayMode::All));
         let mut gpu = broad_phase(&adapter, &descriptor);
         let scene = Scene {
             query: QueryInput {
                 rays: ray[..].into(),
-                ..boxes(&objects[..1])
+                ..queries_of(&objects[..1])
             },
-            ..of(&objects)
+            ..scene_of(&objects)
         };
         submit(&adapter, &mut gpu, scene);
         let first = read(&mut gpu).counters;
         assert!(first.status.has(Status::ROUNDS) && first.rounds_needed > 1, "{first:?}");
         let result = whole(&adapter, &mut gpu, scene);
         assert_eq!((result.ray_hits.len(), result.query_objects.len()), (100_000, 100_001));
-        let lone = query(&adapter, &mut gpu, boxes(&objects[100_000..]));
+        let lone = query(&adapter, &mut gpu, queries_of(&objects[100_000..]));
         assert_eq!(
             (lone.counters.status, lone.query_objects.len()),
             (Status::default(), 100_001)
@@ -235,40 +184,13 @@ fn walks_through_crowds_get_their_rounds_with_fixed_capacities() {
     let mut objects: Vec<_> = (0..COUNT).map(along).collect();
     objects[COUNT as usize - 1] = objects[0];
     for adapter in daily_adapters() {
-        let capacities = Capacities {
-            pairs: Some(1000),
-            ..Capacities::default()
-        };
-        let descriptor = BroadPhaseDescriptor {
-            scheme: Scheme::Uniform { cell_size: 1e6 },
-            ..with_capacities(Growth::Fixed, capacities)
-        };
+        let descriptor = descriptor(|all| {
+            all.scheme = Scheme::Uniform { cell_size: 1e6 };
+            (all.outputs.growth, all.outputs.capacities.pairs) = (Growth::Fixed, Some(1000));
+        });
         let result = block_on(pooled(&adapter, &descriptor).step(&objects, &[])).unwrap();
         assert_eq!(result.pairs, [Pair { a: 0, b: COUNT - 1 }], "{}", adapter.name);
         assert!(result.counters.is_complete(), "{}", adapter.name);
-    }
-}
-
-#[test]
-fn too_few_entries_are_reported_and_more_are_made() {
-    let objects = uniform(500, &mut Rng(23));
-    let expected = brute_force::pairs(&objects);
-    for adapter in adapters() {
-        let capacities = Capacities {
-            entries: Some(100),
-            ..Capacities::default()
-        };
-        let descriptor = |growth| BroadPhaseDescriptor {
-            scheme: Scheme::Uniform { cell_size: 0.75 },
-            ..with_capacities(growth, capacities)
-        };
-        let mut fixed = broad_phase(&adapter, &descriptor(Growth::Fixed));
-        submit(&adapter, &mut fixed, of(&objects));
-        let result = read(&mut fixed);
-        assert!(result.counters.status.has(Status::ENTRIES) && result.counters.entries_needed > 100);
-        assert!(result.pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
-        let mut growing = broad_phase(&adapter, &descriptor(Growth::Grow));
-        assert_eq!(sorted(whole(&adapter, &mut growing, of(&objects)).pairs), expected);
     }
 }
 
@@ -283,24 +205,15 @@ fn buffers_larger_than_a_binding_serve_as_input_by_the_part_that_is_used() {
         }
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         for (size, count) in pools {
-            let pool = adapter.device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some("pool of the caller"),
-                size,
-                usage: wgpu::BufferUsages::STORAGE,
-                mapped_at_creation: false,
-            });
+            let pool = buffer(&adapter.device, size, wgpu::BufferUsages::STORAGE);
             let input = Scene {
                 objects: Source::device(&pool, count),
                 ..Scene::default()
             };
             submit(&adapter, &mut gpu, input);
             let result = read(&mut gpu);
-            assert_eq!(
-                (result.counters.objects, result.pairs.len()),
-                (count, 0),
-                "{}",
-                adapter.name
-            );
+            let found = (result.counters.objects, result.pairs.len());
+            assert_eq!(found, (count, 0), "{}", adapter.name);
         }
     }
 }
@@ -311,13 +224,7 @@ fn excluded_pairs_and_views_are_read_at_aligned_places_only() {
     let adapter = &adapters()[0];
     let alignment = adapter.device.limits().min_storage_buffer_offset_alignment;
     let words = alignment as usize / 4;
-    let upload = |words: &[u32]| {
-        adapter.device.create_buffer_init(&BufferInitDescriptor {
-            label: Some("buffer of the caller"),
-            contents: bytemuck::cast_slice(words),
-            usage: wgpu::BufferUsages::STORAGE,
-        })
-    };
+    let upload = |words: &[u32]| upload(&adapter.device, words, wgpu::BufferUsages::STORAGE);
     let excluded = upload(&[vec![7; words], vec![1, 0, 9, 9]].concat());
     let frusta = [Frustum::new([[1.0, 0.0, 0.0, -0.5]]); 2];
     let frusta = upload(&[vec![0xffff_ffff; words], bytemuck::pod_collect_to_vec(&frusta)].concat());
@@ -328,7 +235,7 @@ fn excluded_pairs_and_views_are_read_at_aligned_places_only() {
         let mut encoder = encoder(adapter);
         let scene = Scene {
             excluded_pairs,
-            ..of(&boxes)
+            ..scene_of(&boxes)
         };
         let step = gpu.step(&mut encoder, scene)?;
         culling.record(&mut encoder, &step, views, CullOptions::default())?;
