@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::common::steps::{self, SCHEMES, broad_phase, encoder, read};
-use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
+use crate::common::steps::{SCHEMES, UNIT, again, broad_phase, buffer, encoder, read, scene_of};
+use crate::common::{Rng, TestAdapter, adapters, daily_or_full, uniform};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Events, GpuBroadPhase, Growth, Handle, ObjectNames, ObjectSet, Pair, PairEvent,
-    PairEvents, ReadBackError, Scene, Scheme, Source, Status, StepError, wgpu,
+    PairEvents, ReadBackError, Scheme, Source, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -31,7 +31,7 @@ fn disturb(set: &mut ObjectSet, handles: &mut Vec<Handle>, rng: &mut Rng) {
         0 => handles.push(set.insert(random_box(rng))),
         1 => handles.push(set.insert_static(random_box(rng))),
         2 | 3 if handles.len() > 40 => {
-            handles.retain(|&kept| kept != handle);
+            handles.retain(|&other| other != handle);
             set.remove(handle).unwrap();
         }
         4 => set.exclude(handle).unwrap(),
@@ -108,13 +108,6 @@ fn rows_of(pairs: &[Pair]) -> Vec<PairEvent> {
     pairs.iter().map(row).collect()
 }
 
-fn scene_of(boxes: &[Aabb]) -> Scene<'_> {
-    Scene {
-        objects: boxes.into(),
-        ..Default::default()
-    }
-}
-
 fn descriptor(scheme: Scheme, pairs: u32, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
     let mut descriptor = BroadPhaseDescriptor::default();
     descriptor.outputs.capacities.pairs = Some(pairs);
@@ -130,115 +123,99 @@ fn read_events(events: &mut PairEvents) -> Events {
 fn record(
     adapter: &TestAdapter,
     encoder: &mut wgpu::CommandEncoder,
-    broad_phase: &mut GpuBroadPhase,
+    gpu: &mut GpuBroadPhase,
     events: &mut PairEvents,
     set: &mut ObjectSet,
 ) {
     let input = set.upload(&adapter.device, encoder).unwrap();
-    let output = steps::record(broad_phase, encoder, input);
+    let output = gpu.step(encoder, input).unwrap();
     events.record(encoder, &output, set.names()).unwrap();
 }
 
+/// Events of many steps depend only on the list of pairs, so one run changes schemes and capacities.
 #[test]
-fn events_continue_after_another_descriptor() {
+fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
+    const SEED: u64 = 0xe7e5;
     for adapter in adapters() {
-        let mut rng = Rng(31);
-        let mut set = ObjectSet::new();
-        let mut handles: Vec<_> = (0..90).map(|_| set.insert(random_box(&mut rng))).collect();
+        let steps = daily_or_full(if adapter.is_first() { 260 } else { 150 }, 1000);
+        let mut rng = Rng(SEED);
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut events = PairEvents::new(None);
-        let mut before = BTreeSet::new();
-        for (turn, scheme) in SCHEMES.into_iter().cycle().take(7).enumerate() {
-            let descriptor = descriptor(scheme, [4000, 1 << 14][turn % 2], Some(1 << 16));
-            gpu.set_descriptor(&descriptor).expect("a descriptor that works");
-            for _ in 0..20 {
-                disturb(&mut set, &mut handles, &mut rng);
+        let mut set = ObjectSet::new();
+        let mut handles: Vec<_> = (0..80).map(|_| set.insert(random_box(&mut rng))).collect();
+        let mut touching = [BTreeSet::new(), BTreeSet::new()];
+        let mut seen = [0; 3];
+        for step in 0..steps {
+            if step % 13 == 0 {
+                let turn = step / 13;
+                let descriptor = descriptor(SCHEMES[turn % 3], [4000, 1 << 14][turn % 2], Some(1 << 16));
+                gpu.set_descriptor(&descriptor).expect("a descriptor that works");
             }
+            let what = format!("step {step} of seed {SEED:#x} on {}, again: {}", adapter.name, again());
             let mut encoder = encoder(&adapter);
-            record(&adapter, &mut encoder, &mut gpu, &mut events, &mut set);
+            for _ in 0..=rng.below(4) / 3 {
+                (0..rng.below(12)).for_each(|_| disturb(&mut set, &mut handles, &mut rng));
+                record(&adapter, &mut encoder, &mut gpu, &mut events, &mut set);
+                touching = [std::mem::take(&mut touching[1]), touches(&set)];
+            }
             adapter.queue.submit([encoder.finish()]);
-            let now = touches(&set);
-            let what = format!("{scheme:?} on {}", adapter.name);
-            check(&read_events(&mut events), &[before, now.clone()], &what);
-            assert!(now.len() > 50, "{what}");
-            before = now;
+            if rng.below(8) == 0 {
+                continue;
+            }
+            let found = read_events(&mut events);
+            check(&found, &touching, &what);
+            for (seen, events) in seen.iter_mut().zip([&found.persisting, &found.begun, &found.ended]) {
+                *seen += events.len();
+            }
+            if step % 10 == 0 {
+                let pairs = read(&mut gpu).pairs;
+                let handle = |object| set.handle_of(object).unwrap();
+                check_order(&found, &touching[0], &pairs, handle, &what);
+            }
         }
+        assert!(seen.iter().all(|&seen| seen > 3 * steps), "{seen:?}");
     }
 }
 
-#[test]
-fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
-    for (index, adapter) in adapters().into_iter().enumerate() {
-        for scheme in SCHEMES {
-            // Most steps run with one adapter and scheme, since events depend only on the list of pairs.
-            let steps = match index {
-                0 if scheme == SCHEMES[0] => daily_or_full(150, 1000),
-                _ => daily_or_full(60, 150),
-            };
-            let mut rng = Rng(0xe7e5);
-            let descriptor = descriptor(scheme, 1 << 13, Some(1 << 14));
-            let mut broad_phase = broad_phase(&adapter, &descriptor);
-            let mut events = PairEvents::new(None);
-            let mut set = ObjectSet::new();
-            let mut handles: Vec<_> = (0..80).map(|_| set.insert(random_box(&mut rng))).collect();
-            let mut touching = [BTreeSet::new(), BTreeSet::new()];
-            let mut seen = [0; 3];
-            for step in 0..steps {
-                let what = format!("{scheme:?}, step {step} on {}", adapter.name);
-                let mut encoder = encoder(&adapter);
-                for _ in 0..=rng.below(4) / 3 {
-                    (0..rng.below(12)).for_each(|_| disturb(&mut set, &mut handles, &mut rng));
-                    record(&adapter, &mut encoder, &mut broad_phase, &mut events, &mut set);
-                    touching = [std::mem::take(&mut touching[1]), touches(&set)];
-                }
-                adapter.queue.submit([encoder.finish()]);
-                if rng.below(8) == 0 {
-                    continue;
-                }
-                let found = read_events(&mut events);
-                check(&found, &touching, &what);
-                for (seen, events) in seen.iter_mut().zip([&found.persisting, &found.begun, &found.ended]) {
-                    *seen += events.len();
-                }
-                if step % 10 == 0 {
-                    let pairs = read(&mut broad_phase).pairs;
-                    let handle = |object| set.handle_of(object).unwrap();
-                    check_order(&found, &touching[0], &pairs, handle, &what);
-                }
-            }
-            assert!(seen.iter().all(|&seen| seen > 3 * steps), "{seen:?}");
-        }
-    }
+/// Runs one step per list of boxes. Events are compared with the pairs that steps found, of which a step with too little
+/// room has only some.
+fn follow(adapter: &TestAdapter, capacity: u32, lists: impl Iterator<Item = Vec<Aabb>>) -> Vec<(StepResult, u32)> {
+    let mut gpu = broad_phase(adapter, &descriptor(Scheme::default(), capacity, None));
+    let mut events = PairEvents::new(Some("many"));
+    let mut before = BTreeSet::new();
+    let one = |(step, boxes): (usize, Vec<Aabb>)| {
+        let mut encoder = encoder(adapter);
+        let output = gpu.step(&mut encoder, scene_of(&boxes)).unwrap();
+        let events_of = events.record(&mut encoder, &output, ObjectNames::default());
+        let capacity = events_of.unwrap().capacity;
+        adapter.queue.submit([encoder.finish()]);
+        let mut found = read_events(&mut events);
+        let result = read(&mut gpu);
+        let what = format!("step {step} on {}", adapter.name);
+        let missing = result.counters.status.intersection(Status::PAIRS);
+        assert_eq!(std::mem::take(&mut found.status), missing, "{what}");
+        let now = set_of(&rows_of(&result.pairs));
+        check(&found, &[std::mem::replace(&mut before, now.clone()), now], &what);
+        (result, capacity)
+    };
+    lists.enumerate().map(one).collect()
 }
 
 #[test]
 fn thousands_of_pairs_that_come_and_go_are_reported_once() {
     for adapter in adapters() {
         let mut rng = Rng(77);
-        let mut boxes = crate::common::uniform(20_000, &mut rng);
-        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut events = PairEvents::new(Some("many"));
-        let mut before = BTreeSet::new();
-        for round in 0..3 {
-            let input = scene_of(&boxes);
-            let mut encoder = encoder(&adapter);
-            let output = steps::record(&mut broad_phase, &mut encoder, input);
-            let names = ObjectNames::default();
-            events.record(&mut encoder, &output, names).unwrap();
-            adapter.queue.submit([encoder.finish()]);
-            let found = read_events(&mut events);
-            let result = read(&mut broad_phase);
-            assert!(result.counters.is_complete());
-            let now: BTreeSet<Touch> = rows_of(&result.pairs).into_iter().map(touch).collect();
-            assert!(now.len() > 50_000, "{} pairs", now.len());
-            let what = format!("round {round} on {}", adapter.name);
-            check(&found, &[before, now.clone()], &what);
-            before = now;
+        let mut boxes = uniform(20_000, &mut rng);
+        let lists = (0..3).map(|_| {
             for object in boxes.iter_mut().step_by(7) {
                 let shift = rng.unit();
                 object.min[0] += shift;
                 object.max[0] += shift;
             }
+            boxes.clone()
+        });
+        for (result, _) in follow(&adapter, 1 << 17, lists) {
+            assert!(result.counters.is_complete() && result.pairs.len() > 50_000);
         }
     }
 }
@@ -247,49 +224,23 @@ fn thousands_of_pairs_that_come_and_go_are_reported_once() {
 fn outputs_may_grow_from_step_to_step() {
     for adapter in adapters() {
         let mut rng = Rng(5);
-        let descriptor = descriptor(Scheme::default(), 64, None);
-        let mut broad_phase = broad_phase(&adapter, &descriptor);
-        let mut events = PairEvents::new(None);
-        let mut boxes = Vec::new();
-        let mut before: Vec<PairEvent> = Vec::new();
-        let mut seen = BTreeSet::new();
-        for step in 0..24 {
-            boxes.extend((0..40).map(|_| random_box(&mut rng)));
-            let input = scene_of(&boxes);
-            let mut encoder = encoder(&adapter);
-            let output = steps::record(&mut broad_phase, &mut encoder, input);
-            let events_of = events.record(&mut encoder, &output, ObjectNames::default()).unwrap();
-            seen.insert(events_of.capacity);
-            adapter.queue.submit([encoder.finish()]);
-            let found = read_events(&mut events);
-            let result = read(&mut broad_phase);
-            let missing = result.counters.status.intersection(Status::PAIRS);
-            assert_eq!(found.status, missing, "step {step}");
-            let now = rows_of(&result.pairs);
-            let [touching_before, touching] = [&before, &now].map(|rows| rows.iter().copied().map(touch).collect());
-            let whole = Events {
-                status: Status::default(),
-                ..found
-            };
-            let what = format!("step {step} on {}", adapter.name);
-            check(&whole, &[touching_before, touching], &what);
-            before = [whole.persisting, whole.begun].concat();
-        }
-        assert!(seen.len() > 3, "{seen:?}");
+        let boxes: Vec<_> = (0..24 * 40).map(|_| random_box(&mut rng)).collect();
+        let lists = (1..=24).map(|step| boxes[..40 * step].to_vec());
+        let capacities: BTreeSet<_> = follow(&adapter, 64, lists).into_iter().map(|of| of.1).collect();
+        assert!(capacities.len() > 3, "{capacities:?}");
     }
 }
 
 #[test]
 fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
     for adapter in adapters() {
-        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut events = PairEvents::new(None);
         let mut set = ObjectSet::new();
-        let unit = Aabb::new([0.0; 3], [1.0; 3]);
-        let [wall, ball] = [set.insert_static(unit), set.insert(unit)];
+        let [wall, ball] = [set.insert_static(UNIT), set.insert(UNIT)];
         let mut frame = |events: &mut PairEvents, set: &mut ObjectSet| {
             let mut encoder = encoder(&adapter);
-            record(&adapter, &mut encoder, &mut broad_phase, events, set);
+            record(&adapter, &mut encoder, &mut gpu, events, set);
             adapter.queue.submit([encoder.finish()]);
             block_on(events.read_changes()).unwrap()
         };
@@ -305,7 +256,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
         assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
 
         set.remove(ball).unwrap();
-        let other = set.insert(unit);
+        let other = set.insert(UNIT);
         assert_eq!(other.index(), ball.index());
         let expected = Events {
             ended: vec![[wall, ball].into()],
@@ -327,33 +278,28 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
 
 #[test]
 fn generations_may_be_on_the_host_or_the_device() {
+    let boxes = [UNIT; 3];
     for adapter in adapters() {
-        let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
-        let input = scene_of(&boxes);
-        let words = [7u32, 8, 9, 10];
         // Larger than a binding may be, so only a range can be bound.
-        let large = wgpu::BufferDescriptor {
-            label: Some("generations"),
-            size: adapter.device.limits().max_buffer_size.min((128 << 20) + 64),
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        };
-        let buffer = adapter.device.create_buffer(&large);
-        adapter.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&words));
-        let mut told = Vec::new();
-        for generations in [Source::Host(&words[..2]), Source::device(&buffer, 2)] {
-            let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let size = adapter.device.limits().max_buffer_size.min((128 << 20) + 64);
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+        let buffer = buffer(&adapter.device, size, usage);
+        adapter
+            .queue
+            .write_buffer(&buffer, 0, bytemuck::cast_slice(&[7u32, 8, 9, 10]));
+        let found = [Source::Host(&[7, 8][..]), Source::device(&buffer, 2)].map(|generations| {
+            let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
             let mut events = PairEvents::new(None);
             let mut encoder = encoder(&adapter);
-            let output = steps::record(&mut broad_phase, &mut encoder, input);
+            let output = gpu.step(&mut encoder, scene_of(&boxes)).unwrap();
             let names = ObjectNames {
                 generations,
                 ..Default::default()
             };
             events.record(&mut encoder, &output, names).unwrap();
             adapter.queue.submit([encoder.finish()]);
-            told.push(read_events(&mut events).begun);
-        }
+            read_events(&mut events).begun
+        });
         let row = |a, b| PairEvent {
             a,
             a_generation: [7, 8, 0][a as usize],
@@ -362,16 +308,16 @@ fn generations_may_be_on_the_host_or_the_device() {
         };
         let mut expected = [row(0, 1), row(0, 2), row(1, 2)];
         expected.sort_unstable();
-        for mut told in told {
-            told.sort_unstable();
-            assert_eq!(told, expected, "{}", adapter.name);
+        for mut found in found {
+            found.sort_unstable();
+            assert_eq!(found, expected, "{}", adapter.name);
         }
     }
 }
 
 #[test]
 fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
-    let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
+    let boxes = [UNIT; 5];
     for adapter in adapters() {
         let queue = &adapter.queue;
         let read = |events: &mut PairEvents| {
@@ -381,12 +327,11 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
         // The encoder is dropped before or after the next call.
         for is_late in [false, true] {
             let what = format!("late {is_late} on {}", adapter.name);
-            let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+            let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
             let mut events = PairEvents::new(None);
             let mut frame = |events: &mut PairEvents, count| {
                 let mut encoder = encoder(&adapter);
-                let input = scene_of(&boxes[..count]);
-                let output = steps::record(&mut on_gpu, &mut encoder, input);
+                let output = gpu.step(&mut encoder, scene_of(&boxes[..count])).unwrap();
                 let recorded = events.record(&mut encoder, &output, ObjectNames::default());
                 recorded.map(drop).map(|()| encoder.finish())
             };
@@ -407,8 +352,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
                 events.reset();
             }
             let [mut step, mut own] = [encoder(&adapter), encoder(&adapter)];
-            let input = scene_of(&boxes);
-            let output = steps::record(&mut on_gpu, &mut step, input);
+            let output = gpu.step(&mut step, scene_of(&boxes)).unwrap();
             events.record(&mut own, &output, ObjectNames::default()).unwrap();
             drop(step);
             queue.submit([own.finish()]);
@@ -419,29 +363,22 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
 
 #[test]
 fn a_refused_step_changes_no_event_and_memory_is_as_documented() {
-    let adapters = adapters();
-    for adapter in &adapters {
-        let boxes = crate::common::uniform(40_000, &mut Rng(8));
+    let boxes = uniform(40_000, &mut Rng(8));
+    for adapter in &adapters() {
         let mut descriptor = descriptor(Scheme::default(), 1 << 18, None);
         descriptor.outputs.growth = Growth::Fixed;
-        let mut broad_phase = broad_phase(adapter, &descriptor);
+        let mut gpu = broad_phase(adapter, &descriptor);
         let mut events = PairEvents::new(None);
         let mut frame = |events: &mut PairEvents, names| {
             let mut encoder = encoder(adapter);
-            let input = scene_of(&boxes);
-            let output = steps::record(&mut broad_phase, &mut encoder, input);
-            let recorded = events.record(&mut encoder, &output, names).map(|_| ());
+            let output = gpu.step(&mut encoder, scene_of(&boxes)).unwrap();
+            let recorded = events.record(&mut encoder, &output, names).map(drop);
             if recorded.is_ok() {
                 adapter.queue.submit([encoder.finish()]);
             }
             recorded
         };
-        let destroyed = adapter.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("destroyed"),
-            size: 64,
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        });
+        let destroyed = buffer(&adapter.device, 64, wgpu::BufferUsages::STORAGE);
         destroyed.destroy();
         let refused = ObjectNames {
             generations: Source::device(&destroyed, 4),
