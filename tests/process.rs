@@ -3,8 +3,7 @@
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use gpu_broad_phase::{
-    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, OutputOptions, QueryInput,
-    Scene, Source, adapters, block_on, wgpu,
+    Aabb, Backend, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Growth, Scene, adapters, block_on, wgpu,
 };
 
 /// Serialises all tests of this file.
@@ -30,14 +29,13 @@ fn devices() -> Vec<(String, wgpu::Device, wgpu::Queue)> {
 }
 
 fn row(count: u32) -> Vec<Aabb> {
-    (0..count)
-        .map(|place| Aabb::new([0.9 * place as f32, 0.0, 0.0], [0.9 * place as f32 + 1.0, 1.0, 1.0]))
-        .collect()
+    let along = (0..count).map(|place| 0.9 * place as f32);
+    along.map(|x| Aabb::new([x, 0.0, 0.0], [x + 1.0, 1.0, 1.0])).collect()
 }
 
 fn scene(objects: &[Aabb]) -> Scene<'_> {
     Scene {
-        objects: Source::Host(objects),
+        objects: objects.into(),
         ..Scene::default()
     }
 }
@@ -90,18 +88,11 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
             (Growth::Fixed, "raise it, or let outputs grow"),
         ] {
             let label = format!("{label}_{growth:?}");
-            let descriptor = BroadPhaseDescriptor {
+            let mut descriptor = BroadPhaseDescriptor {
                 label: Some(&label),
-                outputs: OutputOptions {
-                    growth,
-                    capacities: Capacities {
-                        pairs: Some(10),
-                        ..Default::default()
-                    },
-                    ..Default::default()
-                },
                 ..Default::default()
             };
+            (descriptor.outputs.growth, descriptor.outputs.capacities.pairs) = (growth, Some(10));
             let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
             let mut objects = row(40);
             objects.push(Aabb::new([f32::NAN; 3], [1.0; 3]));
@@ -135,7 +126,7 @@ fn overflow_and_invalid_input_are_logged_when_they_begin() {
 #[cfg(target_os = "linux")]
 #[test]
 fn steps_do_not_grow_the_process() {
-    use gpu_broad_phase::{Queries, Ray};
+    use gpu_broad_phase::Ray;
 
     let _serial = serial();
     let resident_kb = || {
@@ -146,14 +137,8 @@ fn steps_do_not_grow_the_process() {
     };
     let objects = row(200);
     let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], f32::INFINITY)];
-    let input = Scene {
-        query: QueryInput {
-            rays: Source::Host(&rays).into(),
-            queries: Queries::Boxes(Source::Host(&objects)),
-            ..QueryInput::default()
-        },
-        ..scene(&objects)
-    };
+    let mut input = scene(&objects);
+    (input.query.rays, input.query.queries) = (rays[..].into(), objects[..].into());
     for (name, device, queue) in devices() {
         let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let mut turns = |count| {

@@ -2,9 +2,9 @@
 //! and more than once.
 
 use crate::common::daily_adapters;
-use crate::common::steps::{UNIT, broad_phase, encoder, whole};
-use crate::refusals::{Components, descriptor, scene};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Output, Page, QueryInput, Scheme, cpu, wgpu};
+use crate::common::steps::{UNIT, broad_phase, encoder, page, poll, queries_of, scene_of, whole};
+use crate::refusals::{Components, descriptor};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Output, Scheme, cpu};
 use pollster::block_on;
 use wild::{Expected, check_definition, check_reference};
 
@@ -61,11 +61,7 @@ fn denormal_bounds_count_as_zero_with_a_margin() {
     assert!(cpu::step(&descriptor, &objects, &[]).unwrap().pairs.is_empty());
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &descriptor);
-        assert!(
-            whole(&adapter, &mut gpu, scene(|scene| scene.objects = objects[..].into()))
-                .pairs
-                .is_empty()
-        );
+        assert!(whole(&adapter, &mut gpu, scene_of(&objects)).pairs.is_empty());
     }
 }
 
@@ -73,22 +69,11 @@ fn denormal_bounds_count_as_zero_with_a_margin() {
 fn pages_past_the_end_are_empty() {
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let two = scene(|scene| {
-            (scene.objects, scene.query.queries) = ([UNIT, UNIT][..].into(), [UNIT][..].into());
-        });
+        let mut two = scene_of(&[UNIT; 2]);
+        two.query = queries_of(&[UNIT]);
         let all = whole(&adapter, &mut gpu, two);
         for end in [2, u32::MAX - 1, u32::MAX] {
-            let [pairs, hits, ray_cells, results] = [end; 4];
-            let first = Page {
-                pairs,
-                hits,
-                ray_cells,
-                results,
-            };
-            let mut encoder = encoder(&adapter);
-            gpu.page(&mut encoder, first).expect("a page");
-            adapter.queue.submit([encoder.finish()]);
-            let page = block_on(gpu.read_back()).expect("a page");
+            let page = page(&adapter, &mut gpu, end);
             let rows = [all.pairs.len(), page.pairs.len(), page.query_objects.len()];
             assert_eq!((rows, page.counters), ([1, 0, 0], all.counters), "{}", adapter.name);
         }
@@ -97,7 +82,7 @@ fn pages_past_the_end_are_empty() {
 
 /// Each step is of another broad phase than the one before.
 #[test]
-fn sets_and_components_use_a_kept_step_of_any_broad_phase_in_each_frame() {
+fn sets_and_components_use_an_earlier_step_of_any_broad_phase_in_each_frame() {
     let together = [UNIT, Aabb::new([0.5; 3], [2.0; 3])];
     let apart = [50.0, 90.0].map(|at| Aabb::point([at; 3]));
     for adapter in daily_adapters() {
@@ -105,14 +90,10 @@ fn sets_and_components_use_a_kept_step_of_any_broad_phase_in_each_frame() {
         let mut both = [(); 2].map(|()| broad_phase(&adapter, &descriptor));
         let mut set = both[0].query_set("set", &descriptor.outputs).expect("options");
         let mut components = Components::new();
-        let queries = QueryInput {
-            queries: together[..1].into(),
-            ..QueryInput::default()
-        };
+        let queries = queries_of(&together[..1]);
         for (round, objects) in [together, apart, together].into_iter().enumerate() {
             let mut first = encoder(&adapter);
-            let scene = scene(|scene| scene.objects = objects[..].into());
-            let step = both[round % 2].step(&mut first, scene).expect("a step");
+            let step = both[round % 2].step(&mut first, scene_of(&objects)).expect("a step");
             adapter.queue.submit([first.finish()]);
             for frame in 0..2 {
                 let what = format!("round {round}, frame {frame} on {}", adapter.name);
@@ -122,8 +103,7 @@ fn sets_and_components_use_a_kept_step_of_any_broad_phase_in_each_frame() {
                 let mut seen = components.culling.record_read_back(&mut own).expect("a handle");
                 let mut found = set.record_read_back(&mut own, Output::ALL).expect("a handle");
                 adapter.queue.submit([own.finish()]);
-                let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
-                polled.expect("an idle device");
+                poll(&adapter.device);
                 // Results that have arrived are not lost with a later encoder.
                 set.record(&mut encoder(&adapter), &step, queries).expect("a set");
                 let seen = seen.take().expect("arrived").expect("a result");

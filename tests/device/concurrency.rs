@@ -1,13 +1,14 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use crate::common::steps::{SCHEMES, broad_phase, by_object, download, encoder, hits_by_ray, read, record, sorted};
-use crate::common::steps::{submit, whole};
+use crate::common::steps::{
+    SCHEMES, broad_phase, by_object, descriptor, download, encoder, hits_by_ray, read, record, scene_of, sorted,
+    submit, whole,
+};
 use crate::common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, ObjectSet, Pair, Ray, RayMode, Scene, Scheme, StepResult,
-    wgpu,
+    Aabb, BroadPhase, GpuBroadPhase, ObjectSet, Pair, Ray, RayMode, Scene, Scheme, StepResult, wgpu,
 };
 
 const fn is_send_and_sync<T: Send + Sync>() {}
@@ -45,12 +46,11 @@ impl Case {
     }
 
     fn with_capacities(&self, adapter: &TestAdapter, rows: u32, entries: u32) -> GpuBroadPhase {
-        let mut descriptor = BroadPhaseDescriptor::default();
-        descriptor.outputs.ray_mode = RayMode::All;
-        descriptor.outputs.capacities.pairs = Some(rows);
-        descriptor.outputs.capacities.hits = Some(rows);
-        descriptor.outputs.capacities.entries = Some(entries);
-        descriptor.scheme = self.scheme;
+        let descriptor = descriptor(|all| {
+            (all.scheme, all.outputs.ray_mode) = (self.scheme, RayMode::All);
+            let capacities = &mut all.outputs.capacities;
+            (capacities.pairs, capacities.hits, capacities.entries) = (Some(rows), Some(rows), Some(entries));
+        });
         broad_phase(adapter, &descriptor)
     }
 
@@ -59,9 +59,8 @@ impl Case {
     }
 
     fn scene(&self) -> Scene<'_> {
-        let mut scene = Scene::default();
+        let mut scene = scene_of(&self.objects);
         scene.query.rays = self.rays[..].into();
-        scene.objects = self.objects[..].into();
         scene
     }
 
@@ -121,27 +120,27 @@ fn a_dropped_broad_phase_leaves_its_results_and_others_alone() {
     for adapter in adapters() {
         for number in 60..63 {
             for moment in ["before submission", "after submission", "with its encoder"] {
-                let [gone, kept] = [number, number + 3].map(Case::new);
-                let (mut first, mut other) = (gone.broad_phase(&adapter), kept.broad_phase(&adapter));
+                let [gone, remaining] = [number, number + 3].map(Case::new);
+                let (mut first, mut other) = (gone.broad_phase(&adapter), remaining.broad_phase(&adapter));
                 let [mut encoder, mut own] = [0; 2].map(|_| encoder(&adapter));
-                kept.record(&mut other, &mut encoder);
+                remaining.record(&mut other, &mut encoder);
                 gone.record(&mut first, &mut own);
                 let pairs = gone.record(&mut first, &mut own);
-                let mut third = kept.broad_phase(&adapter);
+                let mut third = remaining.broad_phase(&adapter);
                 match moment {
                     "before submission" => {
                         drop(first);
-                        kept.record(&mut third, &mut own);
+                        remaining.record(&mut third, &mut own);
                         adapter.queue.submit([own.finish(), encoder.finish()]);
                     }
                     "after submission" => {
-                        kept.record(&mut third, &mut own);
+                        remaining.record(&mut third, &mut own);
                         adapter.queue.submit([encoder.finish(), own.finish()]);
                         drop(first);
                     }
                     _ => {
                         drop((own, first));
-                        kept.record(&mut third, &mut encoder);
+                        remaining.record(&mut third, &mut encoder);
                         adapter.queue.submit([encoder.finish()]);
                     }
                 }
@@ -149,8 +148,8 @@ fn a_dropped_broad_phase_leaves_its_results_and_others_alone() {
                     gone.check_buffer(&adapter, &pairs);
                 }
                 for on_gpu in [&mut other, &mut third] {
-                    kept.check(read(on_gpu));
-                    kept.step_and_check(&adapter, on_gpu);
+                    remaining.check(read(on_gpu));
+                    remaining.step_and_check(&adapter, on_gpu);
                 }
             }
         }

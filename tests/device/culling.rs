@@ -1,10 +1,9 @@
 //! Compares culling with exact arithmetic and its definition.
 
-use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record};
+use crate::common::steps::{SCHEMES, broad_phase, descriptor, download, encoder, record, scene_of, upload};
 use crate::common::views::{camera, views};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::internals::reference::cull::plane::{Side, is_outside, side_of_common};
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, DeviceCount, Dimensions, Frustum, Page,
     QueryInput, Scene, Source, Visible, reference, wgpu,
@@ -82,7 +81,7 @@ fn any_float(range: u64, rng: &mut Rng) -> f32 {
 #[test]
 fn boxes_that_are_inside_or_touch_are_kept_and_others_up_to_the_slack() {
     let mut rng = Rng(90);
-    let [mut outside, mut touching, mut kept] = [0; 3];
+    let [mut outside, mut touching, mut within_slack] = [0; 3];
     for round in 0..100_000 {
         let range = [0, 3, 12, 40, 127][round % 5];
         let mut plane = [0; 4].map(|_| any_float(range, &mut rng));
@@ -125,9 +124,9 @@ fn boxes_that_are_inside_or_touch_are_kept_and_others_up_to_the_slack() {
         assert!(may_be_kept || is_left_out, "kept: {what}");
         outside += usize::from(is_left_out);
         touching += usize::from(!is_out);
-        kept += usize::from(is_out && !is_left_out);
+        within_slack += usize::from(is_out && !is_left_out);
     }
-    assert!(outside > 7_500 && touching > 15_000 && kept > 2_500);
+    assert!(outside > 7_500 && touching > 15_000 && within_slack > 2_500);
 }
 
 /// Shaders first test the box around all objects of a workgroup.
@@ -203,13 +202,6 @@ fn infinite_boxes_extend_to_where_their_bounds_go() {
     }
 }
 
-fn scene_of(objects: &[Aabb]) -> Scene<'_> {
-    Scene {
-        objects: Source::Host(objects),
-        ..Scene::default()
-    }
-}
-
 /// In two dimensions, objects are at z = 0.
 #[test]
 fn matrices_become_the_planes_of_their_clip_space() {
@@ -219,10 +211,7 @@ fn matrices_become_the_planes_of_their_clip_space() {
         let matrix = camera([0; 3].map(|_| 20.0 * rng.unit() - 10.0), 30.0, &mut rng);
         let view = Frustum::from_view_projection(matrix);
         assert!([5, 6].contains(&view.plane_count));
-        let descriptor = BroadPhaseDescriptor {
-            dimensions: [Dimensions::Two, Dimensions::Three][round % 2],
-            ..Default::default()
-        };
+        let descriptor = descriptor(|all| all.dimensions = [Dimensions::Two, Dimensions::Three][round % 2]);
         let points: Vec<_> = (0..200).map(|_| rng.point(80.0).map(|bound| bound - 40.0)).collect();
         let objects: Vec<_> = points.iter().map(|&point| Aabb::point(point)).collect();
         let seen = reference::cull(&descriptor, &scene_of(&objects), &[view])
@@ -303,19 +292,9 @@ fn check(
 fn steps_queries_and_pages_are_culled_as_defined() {
     for adapter in adapters() {
         let mut rng = Rng(94);
-        let buffer = |contents: &[u8]| {
-            adapter.device.create_buffer_init(&BufferInitDescriptor {
-                label: None,
-                contents,
-                usage: wgpu::BufferUsages::STORAGE,
-            })
-        };
-        let limit = buffer(bytemuck::cast_slice(&[0u32, 2_400]));
+        let limit = upload(&adapter.device, &[0u32, 2_400], wgpu::BufferUsages::STORAGE);
         for scheme in SCHEMES {
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                ..Default::default()
-            };
+            let descriptor = descriptor(|all| all.scheme = scheme);
             let mut gpu = broad_phase(&adapter, &descriptor);
             let objects = uniform(3000, &mut rng);
             let lots: [Vec<Frustum>; 4] = [1, 32, 4, 0].map(|count| views(&objects, 1, count, &mut rng));
@@ -336,7 +315,7 @@ fn steps_queries_and_pages_are_culled_as_defined() {
                         list_capacity: [None, Some(u32::MAX), Some(100), Some(0), Some(7)][rng.below(5)],
                         draw: [None, Some(CullDraw::Vertices(36)), Some(CullDraw::Indices(14))][rng.below(3)],
                     };
-                    let on_device = buffer(bytemuck::cast_slice(views));
+                    let on_device = upload(&adapter.device, views, wgpu::BufferUsages::STORAGE);
                     let source = match place {
                         1 => Source::device(&on_device, views.len() as u32),
                         _ => Source::Host(&views[..]),

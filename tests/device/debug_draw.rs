@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
-use crate::common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};
+use crate::common::steps::{self, SCHEMES, broad_phase, download, encoder, record, scene_of, whole};
 use crate::common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, GpuBroadPhase, Growth, LineVertex, Pair, Ray, RayMode, Scene,
@@ -11,13 +11,11 @@ use gpu_broad_phase::{
 const ALL: u32 = 1_000_000;
 
 fn descriptor(scheme: Scheme, growth: Growth, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
-    let mut descriptor = BroadPhaseDescriptor::default();
-    descriptor.outputs.ray_cells = true;
-    descriptor.outputs.ray_mode = RayMode::Any;
-    descriptor.outputs.growth = growth;
-    descriptor.outputs.capacities.entries = entries;
-    descriptor.scheme = scheme;
-    descriptor
+    steps::descriptor(|all| {
+        (all.scheme, all.outputs.growth) = (scheme, growth);
+        (all.outputs.ray_mode, all.outputs.ray_cells) = (RayMode::Any, true);
+        all.outputs.capacities.entries = entries;
+    })
 }
 
 struct Drawing<'a> {
@@ -172,10 +170,8 @@ fn lines_are_where_boxes_pairs_and_cells_are() {
     objects[150].max[1] = f32::INFINITY;
     let (statics, moving) = objects.split_at(100);
     let rays = [Ray::new([-50.0, 3.0, 2.0], [1.0, 0.1, 0.05], f32::INFINITY)];
-    let mut scene = Scene::default();
-    scene.query.rays = rays[..].into();
-    scene.statics.objects = statics.into();
-    scene.objects = moving.into();
+    let mut scene = scene_of(moving);
+    (scene.query.rays, scene.statics.objects) = (rays[..].into(), statics.into());
     for adapter in adapters() {
         for scheme in SCHEMES {
             println!("{scheme:?} on {}", adapter.name);

@@ -1,6 +1,7 @@
-use crate::common::steps::{broad_phase, download, encoder, read, record, whole};
+use crate::common::steps::{
+    UNIT, bind, broad_phase, buffer, compute_pipeline, download, encoder, read, record, upload, whole,
+};
 use crate::common::{Rng, TestAdapter, adapters, uniform};
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DeviceCount, DispatchArgs, Growth, Output, Page, Query, Ray, RayMode, ResultOrder,
     Scene, StepOutput, StepResult, wgpu,
@@ -46,20 +47,8 @@ impl Visitor {
                 }}
             }}"
         );
-        let module = adapter.device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: None,
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        });
-        let pipeline = wgpu::ComputePipelineDescriptor {
-            label: None,
-            layout: None,
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: Default::default(),
-            cache: None,
-        };
         Self {
-            pipeline: adapter.device.create_compute_pipeline(&pipeline),
+            pipeline: compute_pipeline(&adapter.device, None, source),
             workgroup_rows,
         }
     }
@@ -76,20 +65,9 @@ impl Visitor {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut args = DispatchArgs::new(None);
         let args = args.record(&mut encoder, step, output, self.workgroup_rows).unwrap();
-        let visits = device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: 1 << 18,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-            mapped_at_creation: false,
-        });
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &self.pipeline.get_bind_group_layout(0),
-            entries: &[(0, &args), (1, &visits)].map(|(binding, buffer)| wgpu::BindGroupEntry {
-                binding,
-                resource: buffer.as_entire_binding(),
-            }),
-        });
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let visits = buffer(device, 1 << 18, usage);
+        let group = bind(device, &self.pipeline.get_bind_group_layout(0), &[&args, &visits]);
         let mut pass = encoder.begin_compute_pass(&Default::default());
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &group, &[]);
@@ -150,7 +128,7 @@ fn indirect_dispatches_visit_each_row_once() {
 
 #[test]
 fn complete_only_dispatches_run_on_all_rows_or_none() {
-    let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 40];
+    let boxes = [UNIT; 40];
     for adapter in adapters() {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut descriptor = descriptor(Growth::Grow, Some(100));
@@ -185,11 +163,7 @@ fn inputs_past_a_device_count_are_ignored() {
     let boxes = uniform(GIVEN, &mut Rng(0xc1));
     let ray = |aim: &Aabb| Ray::new([-3.0, 4.0, 1.0], aim.min.map(|bound| bound + 0.1), 900.0);
     for adapter in adapters() {
-        let counts = adapter.device.create_buffer_init(&BufferInitDescriptor {
-            label: None,
-            contents: bytemuck::cast_slice(&[77u32, 0, 500, 5000]),
-            usage: wgpu::BufferUsages::STORAGE,
-        });
+        let counts = upload(&adapter.device, &[77u32, 0, 500, 5000], wgpu::BufferUsages::STORAGE);
         let mut descriptor = descriptor(Growth::Grow, None);
         descriptor.outputs.order = ResultOrder::Sorted;
         let mut on_gpu = broad_phase(&adapter, &descriptor);

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::steps::{broad_phase, encoder};
+use crate::common::steps::{broad_phase, encoder, poll, scene_of};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullOptions, Culling, Events, Frustum, GpuBroadPhase, Handle, ObjectNames, ObjectSet,
-    Output, Page, PairEvents, QueryInput, QuerySet, Ray, ReadBackError, Readback, Scene, Source, Statics, StepError,
-    StepOutput, StepResult, Visible, cpu, reference, wgpu,
+    Output, Page, PairEvents, QueryInput, QuerySet, Ray, ReadBackError, Readback, Scene, Source, StepError, StepOutput,
+    StepResult, Visible, cpu, reference, wgpu,
 };
 use pollster::block_on;
 use wild::answers::{lists, sorted};
@@ -46,7 +46,7 @@ fn wall(number: usize) -> Aabb {
 const QUERIES: [Aabb; 1] = [Aabb::new([-9.0; 3], [9.0; 3]).with_layers(1, 1)];
 const RAYS: [Ray; 1] = [Ray::new([0.5, 0.5, 99.0], [0.0, 0.0, -1.0], 200.0)];
 
-fn asked() -> QueryInput<'static> {
+fn query() -> QueryInput<'static> {
     QueryInput {
         rays: RAYS[..].into(),
         queries: QUERIES[..].into(),
@@ -58,7 +58,7 @@ fn views() -> [Frustum; 1] {
     [Frustum::new([[-1.0, 0.0, 0.0, 500.0]])]
 }
 
-/// Results in a comparable form.
+/// Comparable results.
 type Seen = Vec<Vec<u32>>;
 
 /// Returns pairs, hits and results of queries.
@@ -163,7 +163,7 @@ impl<'a> World<'a> {
             self.objects.set(self.wall, wall(self.number)).unwrap();
         }
         let scene = Scene {
-            query: asked(),
+            query: query(),
             ..self.objects.scene()
         };
         let statics = scene.statics.objects.len() as u32;
@@ -172,7 +172,7 @@ impl<'a> World<'a> {
         let visible = of_visible(&reference::cull(&descriptor, &scene, &views()).unwrap());
         let on_device = if rng.once_in(2) {
             Scene {
-                query: asked(),
+                query: query(),
                 ..self.objects.upload(&self.adapter.device, uploads).unwrap()
             }
         } else {
@@ -197,7 +197,7 @@ impl<'a> World<'a> {
         let without_pairs = [&[vec![]], &step.answer[1..]].concat();
         let (component, expected, take) = match of {
             "set" => {
-                self.set.record(encoder, &step.output, asked())?;
+                self.set.record(encoder, &step.output, query())?;
                 let readback = self.set.record_read_back(encoder, Output::ALL)?;
                 ("set", without_pairs, later(readback, of_result))
             }
@@ -228,7 +228,7 @@ impl<'a> World<'a> {
             _ => {
                 let recorded = self.step.as_mut().unwrap();
                 if of == "query" {
-                    recorded.output = self.gpu.query(encoder, asked())?;
+                    recorded.output = self.gpu.query(encoder, query())?;
                     step.answer = without_pairs;
                 } else if of == "page" {
                     recorded.output = self.gpu.page(encoder, Page::default())?;
@@ -287,8 +287,7 @@ impl<'a> World<'a> {
             self.other(of, &mut encoder).expect("a step");
         }
         self.adapter.queue.submit([encoder.finish()]);
-        let polled = self.adapter.device.poll(wgpu::PollType::wait_indefinitely());
-        polled.expect("an idle device");
+        poll(&self.adapter.device);
         self.check(true, &format!("{what}, after it"));
     }
 }
@@ -340,8 +339,7 @@ fn results_are_of_their_step_or_say_that_they_are_not() {
             commands
                 .into_iter()
                 .for_each(|command| _ = adapter.queue.submit([command]));
-            let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
-            polled.expect("an idle device");
+            poll(&adapter.device);
             world.check(is_whole, &what);
             world.recover(&mut rng, &what);
         }
@@ -371,15 +369,8 @@ fn static_tables_survive_any_dropped_steps() {
                 let others = (1..count.min(512)).map(|at| wall(3 * at + 1));
                 let boxes: Vec<_> = boxes(0).into_iter().chain(others).collect();
                 let walls: Vec<_> = (0..walls).map(|at| wall(3 * at)).collect();
-                let scene = Scene {
-                    objects: boxes[..].into(),
-                    statics: Statics {
-                        objects: walls[..].into(),
-                        generation: walls.len() as u64,
-                        ..Statics::default()
-                    },
-                    ..Scene::default()
-                };
+                let mut scene = scene_of(&boxes);
+                (scene.statics.objects, scene.statics.generation) = (walls[..].into(), walls.len() as u64);
                 let mut encoder = encoder(&adapter);
                 gpu.step(&mut encoder, scene).expect("a step");
                 drop(held.take());

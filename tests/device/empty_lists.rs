@@ -1,12 +1,14 @@
 //! An empty list of rays or queries has outputs without rows. An absent list has no outputs.
 
-use crate::common::steps::{RAY_MODES, SCHEMES, UNIT, broad_phase, download, encoder, read, record};
+use crate::common::steps::{
+    RAY_MODES, SCHEMES, UNIT, broad_phase, buffer, descriptor, download, encoder, read, record, scene_of,
+};
 use crate::common::{TestAdapter, adapters};
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, Output,
-    OutputOptions, Page, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, ResultOrder, Scene, Source,
-    StepOutput, StepResult, SweptRay, cpu, wgpu,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DeviceCount, DispatchArgs, GpuBroadPhase, Lists, Output, Page,
+    Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays, ResultOrder, Scene, Source, StepOutput, StepResult,
+    SweptRay, cpu, wgpu,
 };
 use pollster::block_on;
 
@@ -83,7 +85,7 @@ fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::Comm
     let mut later = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
     adapter.queue.submit([encoder.finish()]);
     let now = read(gpu);
-    let later = later.take().expect("there").expect("in order");
+    let later = later.take().expect("a result that has arrived").expect("a result");
     [now, later]
 }
 
@@ -91,66 +93,44 @@ fn reads(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, mut encoder: wgpu::Comm
 fn empty_lists_have_outputs_without_rows() {
     let objects = [UNIT, UNIT, Aabb::new([5.0; 3], [6.0; 3])];
     for adapter in adapters() {
-        let buffer = adapter.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("no elements"),
-            size: 64,
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        });
-        let count = Some(DeviceCount {
-            buffer: &buffer,
-            word: 0,
-        });
+        let buffer = buffer(&adapter.device, 64, wgpu::BufferUsages::STORAGE);
+        let (buffer, word) = (&buffer, 0);
+        let count = Some(DeviceCount { buffer, word });
         let rays = [
             Rays::Plain(Source::Host(&[])),
             Rays::Swept(Source::Host(&[])),
-            Rays::Plain(Source::<Ray>::device(&buffer, 0)),
-            Rays::Swept(Source::<SweptRay>::device(&buffer, 0)),
+            Rays::Plain(Source::<Ray>::device(buffer, 0)),
+            Rays::Swept(Source::<SweptRay>::device(buffer, 0)),
         ];
         let queries = [
             Queries::Boxes(Source::Host(&[])),
             Queries::General(Source::Host(&[])),
-            Queries::Boxes(Source::<Aabb>::device(&buffer, 0)),
-            Queries::General(Source::<Query>::device(&buffer, 0)),
+            Queries::Boxes(Source::<Aabb>::device(buffer, 0)),
+            Queries::General(Source::<Query>::device(buffer, 0)),
         ];
-        let asked = RAY_MODES.into_iter().flat_map(|ray| MODES.map(|mode| (ray, mode)));
-        for (turn, (ray_mode, mode)) in asked.enumerate() {
-            let (form, scheme) = (turn % 4, SCHEMES[turn % 3]);
-            let descriptor = BroadPhaseDescriptor {
-                scheme,
-                outputs: OutputOptions {
-                    ray_mode,
-                    ray_cells: form % 2 == 0,
-                    order: if form < 2 {
-                        ResultOrder::Sorted
-                    } else {
-                        ResultOrder::default()
-                    },
-                    ..Default::default()
-                },
-                ..BroadPhaseDescriptor::default()
-            };
-            let what = format!("{scheme:?}, {ray_mode:?}, {mode:?}, form {form} on {}", adapter.name);
-            let asked = QueryInput {
-                rays: rays[form],
-                queries: queries[form],
+        let modes = RAY_MODES.into_iter().flat_map(|ray| MODES.map(|mode| (ray, mode)));
+        for (turn, (ray_mode, mode)) in modes.enumerate() {
+            let (kind, scheme) = (turn % 4, SCHEMES[turn % 3]);
+            let descriptor = descriptor(|all| {
+                (all.scheme, all.outputs.ray_mode, all.outputs.ray_cells) = (scheme, ray_mode, kind % 2 == 0);
+                if kind < 2 {
+                    all.outputs.order = ResultOrder::Sorted;
+                }
+            });
+            let what = format!("{scheme:?}, {ray_mode:?}, {mode:?}, lists {kind} on {}", adapter.name);
+            let query = QueryInput {
+                rays: rays[kind],
+                queries: queries[kind],
                 query_mode: mode,
-                ray_count: count.filter(|_| form == 3),
-                query_count: count.filter(|_| form == 3),
+                ray_count: count.filter(|_| kind == 3),
+                query_count: count.filter(|_| kind == 3),
             };
             let scene = Scene {
-                objects: objects[..].into(),
-                query: asked,
-                ..Scene::default()
+                query,
+                ..scene_of(&objects)
             };
-            let without = Scene {
-                objects: objects[..].into(),
-                query: QueryInput {
-                    query_mode: mode,
-                    ..QueryInput::default()
-                },
-                ..Scene::default()
-            };
+            let mut without = scene_of(&objects);
+            without.query.query_mode = mode;
             let mut gpu = broad_phase(&adapter, &descriptor);
             let expected = offsets(&descriptor, mode, true);
             let mut first = encoder(&adapter);
@@ -166,18 +146,22 @@ fn empty_lists_have_outputs_without_rows() {
                 check(&result, &expected, &what);
             }
             let mut own = encoder(&adapter);
-            let out = gpu.query(&mut own, asked).expect("a query");
+            let out = gpu.query(&mut own, query).expect("a query");
             for result in reads(&adapter, &mut gpu, own) {
                 check(&result, &expected, &what);
             }
             check_outputs(&adapter, &out, &descriptor, mode, &what);
             let mut set = gpu.query_set("set", &descriptor.outputs).expect("options");
             let mut own = encoder(&adapter);
-            let out = set.record(&mut own, &step, asked).expect("a set");
+            let out = set.record(&mut own, &step, query).expect("a set");
             let mut later = set.record_read_back(&mut own, Output::ALL).expect("a handle");
             adapter.queue.submit([own.finish()]);
-            check(&block_on(set.read_back()).expect("an answer"), &expected, &what);
-            check(&later.take().expect("there").expect("in order"), &expected, &what);
+            check(&block_on(set.read_back()).expect("a result"), &expected, &what);
+            check(
+                &later.take().expect("a result that has arrived").expect("a result"),
+                &expected,
+                &what,
+            );
             check_outputs(&adapter, &out, &descriptor, mode, &what);
             let mut last = encoder(&adapter);
             let out = record(&mut gpu, &mut last, without);
@@ -188,14 +172,14 @@ fn empty_lists_have_outputs_without_rows() {
             assert!(lists.iter().all(Option::is_none), "{what}");
             let rows = [out.rays.closest, out.rays.any, out.queries.nearest];
             assert!(rows.iter().all(Option::is_none), "{what}");
-            if form < 2 {
-                let on_cpu = cpu::step_scene(&descriptor, &scene).expect("an answer");
+            if kind < 2 {
+                let on_cpu = cpu::step_scene(&descriptor, &scene).expect("a result");
                 check(&on_cpu, &expected, &what);
-                let on_cpu = cpu::step_scene(&descriptor, &without).expect("an answer");
+                let on_cpu = cpu::step_scene(&descriptor, &without).expect("a result");
                 check(&on_cpu, &offsets(&descriptor, mode, false), &what);
-                let mut kept = CpuBroadPhase::new(&descriptor).expect("a broad phase");
-                check(&kept.step_scene(&scene).expect("an answer"), &expected, &what);
-                check(&kept.query(&asked).expect("an answer"), &expected, &what);
+                let mut on_cpu = CpuBroadPhase::new(&descriptor).expect("a broad phase");
+                check(&on_cpu.step_scene(&scene).expect("a result"), &expected, &what);
+                check(&on_cpu.query(&query).expect("a result"), &expected, &what);
             }
         }
     }

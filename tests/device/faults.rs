@@ -1,9 +1,9 @@
 //! Lost devices, objects of another device, and devices with low limits or without optional features.
 
 use crate::common::pool::opened;
-use crate::common::steps::UNIT;
+use crate::common::steps::{UNIT, buffer, scene_of};
 use crate::common::{TestAdapter, adapters, daily_adapters};
-use crate::refusals::{Components, buffer, descriptor, scene};
+use crate::refusals::{Components, descriptor};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, CreateError, GpuBroadPhase, ObjectNames, ObjectSet, OutputOptions,
     Page, PairEvents, QueryInput, ReadBackError, Scene, Source, StepError, adapters as list_adapters, wgpu,
@@ -13,7 +13,7 @@ use pollster::block_on;
 const OBJECTS: &[Aabb] = &[UNIT; 2];
 
 fn two() -> Scene<'static> {
-    scene(|scene| scene.objects = OBJECTS.into())
+    scene_of(OBJECTS)
 }
 
 /// Opens devices of one instance, without optional features.
@@ -43,7 +43,8 @@ fn objects_of_another_device_and_lost_devices_are_typed_errors() {
         let (device, queue) = &first;
         let encoder = |device: &wgpu::Device| device.create_command_encoder(&Default::default());
         let foreign = buffer(&second.0, 64, wgpu::BufferUsages::STORAGE);
-        let of_foreign = scene(|scene| scene.objects = Source::device(&foreign, 2));
+        let mut of_foreign = two();
+        of_foreign.objects = Source::device(&foreign, 2);
         let refused = gpu.step(&mut encoder(device), of_foreign).err();
         assert!(matches!(refused, Some(StepError::Device(_))), "{name}: {refused:?}");
         assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NoStep), "{name}");
@@ -88,7 +89,7 @@ fn lose(name: &str, device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBro
     assert_eq!(block_on(events.read_back()).err(), lost, "{name}");
     let more = [UNIT; 700];
     let mut open = encoder();
-    let larger = scene(|scene| scene.objects = more[..].into());
+    let larger = scene_of(&more);
     let uploaded = objects.upload(device, &mut open).expect(name);
     let is_lost = |called: Result<_, _>| assert_eq!(called.err(), Some(StepError::DeviceLost), "{name}");
     is_lost(gpu.step(&mut encoder(), larger));

@@ -1,34 +1,25 @@
 //! Memory that components report, hold and give back, and caches of pipelines.
 
-use crate::common::steps::{UNIT, broad_phase, encoder, read, submit};
+use crate::common::steps::{
+    UNIT, broad_phase, descriptor, encoder, poll, queries_of, query, read, scene_of, submit, upload,
+};
 use crate::common::{Rng, TestAdapter, daily_adapters, uniform};
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, Backend, BroadPhase, BroadPhaseDescriptor, BroadPhaseError, CreateError, CullDraw, CullOptions, Culling,
     DebugDraw, DebugLines, DispatchArgs, Frustum, GpuBroadPhase, Growth, MemoryUse, ObjectSet, Output, PairEvents,
-    QueryInput, Ray, Scene, Scheme, Source, Statics, Status, StepResult, wgpu,
+    QueryInput, Ray, Scene, Scheme, Source, Status, StepResult, wgpu,
 };
 use pollster::block_on;
 
 fn scene<'s>(moving: &'s [Aabb], fixed: &'s [Aabb]) -> Scene<'s> {
-    Scene {
-        objects: moving.into(),
-        statics: Statics {
-            objects: fixed.into(),
-            ..Statics::default()
-        },
-        ..Scene::default()
-    }
+    let mut scene = scene_of(moving);
+    scene.statics.objects = fixed.into();
+    scene
 }
 
 fn step(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: Scene<'_>) -> StepResult {
     submit(adapter, gpu, scene);
     read(gpu)
-}
-
-fn poll(adapter: &TestAdapter) {
-    let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
-    polled.expect("an idle device");
 }
 
 #[test]
@@ -69,7 +60,7 @@ fn memory_is_what_the_device_holds() {
             let handles: Vec<_> = boxes.iter().map(|&of| set.insert(of)).collect();
             boxes[..statics].iter().for_each(|&of| _ = set.insert_static(of));
             assert_eq!(set.memory().total(), 0, "{what}");
-            poll(&adapter);
+            poll(&adapter.device);
             let before = on_device();
             let mut gpu = broad_phase(&adapter, &descriptor);
             let mut events = PairEvents::new(None);
@@ -98,7 +89,7 @@ fn memory_is_what_the_device_holds() {
                 args.record(&mut encoder, &output, Output::Pairs, 64).unwrap();
                 adapter.queue.submit([encoder.finish()]);
             }
-            poll(&adapter);
+            poll(&adapter.device);
             let MemoryUse { objects, pairs, .. } = gpu.memory();
             let each = objects / (boxes.len() + statics) as u64;
             assert!(
@@ -114,15 +105,14 @@ fn memory_is_what_the_device_holds() {
             let of_views = culling.memory().total();
             let is_near = (bytes..bytes + 2000).contains(&of_views);
             assert!(is_near, "{what}: {of_views}, not {bytes}");
-            let own = [
+            let components = [
                 set.memory(),
-                gpu.memory(),
-                events.memory(),
                 culling.memory(),
+                events.memory(),
                 lines.memory(),
                 args.memory(),
             ];
-            let own: u64 = own.iter().map(MemoryUse::total).sum();
+            let own = components.iter().map(MemoryUse::total).sum::<u64>() + gpu.memory().total();
             // wgpu does not count buffers of GL.
             let made = on_device() - before;
             assert!(
@@ -147,24 +137,12 @@ fn buffers_that_many_steps_do_not_need_shrink_and_grow_again() {
             (Scheme::Hierarchical, [few, &objects[..]]),
         ] {
             let what = format!("{scheme:?}, {} static on {}", fixed.len(), adapter.name);
-            let mut gpu = broad_phase(
-                &adapter,
-                &BroadPhaseDescriptor {
-                    scheme,
-                    ..Default::default()
-                },
-            );
+            let mut gpu = broad_phase(&adapter, &descriptor(|all| all.scheme = scheme));
             // Queries between steps keep their results' memory.
             let mut run = |scene: Scene<'_>| {
                 let found = step(&adapter, &mut gpu, scene);
-                let mut encoder = encoder(&adapter);
-                let query = QueryInput {
-                    queries: objects[..2000].into(),
-                    ..Default::default()
-                };
-                gpu.query(&mut encoder, query).expect("a query");
-                adapter.queue.submit([encoder.finish()]);
-                assert_eq!(read(&mut gpu).query_offsets.len(), 2001, "{what}");
+                let results = query(&adapter, &mut gpu, queries_of(&objects[..2000]));
+                assert_eq!(results.query_offsets.len(), 2001, "{what}");
                 (found.pairs, gpu.memory())
             };
             let [small, large] = [scene(few, &few[..fixed.len().min(50)]), scene(moving, fixed)];
@@ -225,7 +203,7 @@ fn disused_bindings_and_trimmed_buffers_are_freed() {
     for adapter in daily_adapters() {
         let device = &adapter.device;
         let idle = || {
-            poll(&adapter);
+            poll(&adapter.device);
             let counters = device.get_internal_counters().hal;
             [counters.bind_groups.read(), counters.buffers.read()]
         };
@@ -233,18 +211,13 @@ fn disused_bindings_and_trimmed_buffers_are_freed() {
         let before = idle();
         step(&adapter, &mut gpu, scene(&objects, &[]));
         let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
-        let caller_owned = device.create_buffer_init(&BufferInitDescriptor {
-            label: Some("a ray of the caller"),
-            contents: bytemuck::cast_slice(&rays),
-            usage: wgpu::BufferUsages::STORAGE,
-        });
-        let mut encoder = encoder(&adapter);
+        let caller_owned = upload(device, &rays, wgpu::BufferUsages::STORAGE);
+        let rays = Source::<Ray>::device(&caller_owned, 1).into();
         let input = QueryInput {
-            rays: Source::<Ray>::device(&caller_owned, 1).into(),
-            ..Default::default()
+            rays,
+            ..QueryInput::default()
         };
-        gpu.query(&mut encoder, input).expect("a query");
-        adapter.queue.submit([encoder.finish()]);
+        query(&adapter, &mut gpu, input);
         drop(caller_owned);
         let held = idle();
         for _ in 0..10 {

@@ -1,5 +1,5 @@
 use crate::common::pool::pooled;
-use crate::common::steps::{broad_phase, whole};
+use crate::common::steps::{self, broad_phase, scene_of, whole};
 use crate::common::{Rng, TestAdapter, daily_adapters};
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Query, QueryMode, Scene, Scheme, SelfQuery, Status, StepResult};
@@ -18,12 +18,7 @@ const KINDS: [&str; 8] = [
 ];
 
 fn descriptor(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
-    BroadPhaseDescriptor {
-        scheme,
-        pairs: false,
-        count_candidates: true,
-        ..Default::default()
-    }
+    steps::descriptor(|all| (all.scheme, all.pairs, all.count_candidates) = (scheme, false, true))
 }
 
 struct Case {
@@ -58,14 +53,13 @@ impl Case {
     fn scene(&self) -> Scene<'_> {
         let (radius, half) = (f32::MAX, false);
         let (statics, moving) = self.objects.split_at(self.statics);
-        let mut scene = Scene::default();
+        let mut scene = scene_of(moving);
         scene.query.query_mode = QueryMode::Nearest(self.wanted);
         scene.query.queries = match &self.queries {
             Some(queries) => queries[..].into(),
             None => SelfQuery::Within { radius, half }.into(),
         };
         scene.statics.objects = statics.into();
-        scene.objects = moving.into();
         scene
     }
 

@@ -1,10 +1,10 @@
 //! Object sets compared with a model on the host and with brute force.
 
-use crate::common::steps::{broad_phase, download, encoder};
+use crate::common::steps::{broad_phase, descriptor, download, encoder, poll, scene_of};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Handle, NONE, ObjectSet, Output, OutputOptions, QueryInput,
-    Ray, RayMode, ReadBackError, Readback, Scene, StaleHandle, Statics, StepResult, wgpu,
+    Aabb, GpuBroadPhase, Handle, NONE, ObjectSet, Output, QueryInput, Ray, RayMode, ReadBackError, Readback, Scene,
+    StaleHandle, StepResult, wgpu,
 };
 use pollster::block_on;
 use wild::{Expected, check};
@@ -183,17 +183,9 @@ fn steps_of_changing_sets_agree_with_brute_force_and_handles_never_alias() {
         rays: rays[..].into(),
         ..QueryInput::default()
     };
-    let descriptor = BroadPhaseDescriptor {
-        outputs: OutputOptions {
-            ray_mode: RayMode::All,
-            capacities: Capacities {
-                entries: Some(1 << 16),
-                ..Default::default()
-            },
-            ..Default::default()
-        },
-        ..Default::default()
-    };
+    let descriptor = descriptor(|all| {
+        (all.outputs.ray_mode, all.outputs.capacities.entries) = (RayMode::All, Some(1 << 16));
+    });
     for adapter in adapters() {
         let TestAdapter { device, queue, .. } = &adapter;
         let mut rng = Rng(37);
@@ -223,18 +215,11 @@ fn steps_of_changing_sets_agree_with_brute_force_and_handles_never_alias() {
             let is_dropped = round % 7 == 6;
             let ready = encoder.finish();
             queue.submit((!is_dropped).then_some(ready));
-            device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+            poll(device);
             for (place, Step { slots, found }) in steps.into_iter().enumerate() {
                 let [slots, static_slots] = &slots;
-                let scene = Scene {
-                    objects: slots[..].into(),
-                    statics: Statics {
-                        objects: static_slots[..].into(),
-                        ..Statics::default()
-                    },
-                    query,
-                    ..Scene::default()
-                };
+                let mut scene = scene_of(slots);
+                (scene.statics.objects, scene.query) = (static_slots[..].into(), query);
                 let found = block_on(found);
                 if is_dropped {
                     assert_eq!(found, Err(ReadBackError::NotSubmitted), "{what}");

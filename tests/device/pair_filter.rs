@@ -1,10 +1,10 @@
 use std::collections::BTreeSet;
 
-use crate::common::steps::{SCHEMES, broad_phase, download, encoder, lists, read, record, sorted, whole};
-use crate::common::{Rng, TestAdapter, adapters, daily_adapters, uniform};
+use crate::common::steps::{SCHEMES, broad_phase, buffer, download, encoder, lists, query, read, record, sorted};
+use crate::common::steps::{upload, whole};
+use crate::common::{Rng, adapters, daily_adapters, uniform};
 use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Page, Pair, QueryInput, Scene, Scheme, SelfQuery, Source, StepResult, wgpu,
 };
@@ -131,14 +131,6 @@ fn scene_of<'a>(statics: &'a [Aabb], objects: &'a [Aabb], generation: u64) -> Sc
     scene
 }
 
-fn upload<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::BufferUsages) -> wgpu::Buffer {
-    adapter.device.create_buffer_init(&BufferInitDescriptor {
-        label: Some("buffer of the caller"),
-        contents: bytemuck::cast_slice(rows),
-        usage,
-    })
-}
-
 /// Each filter meets few and many pairs, new and cached tables.
 #[test]
 fn lists_filters_and_data_may_change_in_every_step() {
@@ -156,16 +148,16 @@ fn lists_filters_and_data_may_change_in_every_step() {
             if !adapter.runs(case) {
                 continue;
             }
-            let mut on_gpu = broad_phase(&adapter, &descriptor(scheme, None));
+            let mut gpu = broad_phase(&adapter, &descriptor(scheme, None));
             for step in 0..[12, 8, 8][case] {
                 let (turn, is_cached) = (step / 2, step % 2 == 1);
                 let descriptor = descriptor(scheme, [None, Some(BITS), Some(WORDS)][turn / 2]);
                 let what = format!("step {step}, {descriptor:?} on {}", adapter.name);
                 if !is_cached {
-                    on_gpu.set_descriptor(&descriptor).unwrap();
+                    gpu.set_descriptor(&descriptor).unwrap();
                 }
                 let unfit = self::descriptor(scheme, Some("fn admits_pair(a: u32, b: u32) -> bool { return a; }"));
-                assert!(on_gpu.set_descriptor(&unfit).is_err());
+                assert!(gpu.set_descriptor(&unfit).is_err());
 
                 let objects = [&few[..], &many][turn % 2];
                 let (statics, moving) = objects.split_at([100, 0, 200, 350, 0, 250][turn]);
@@ -182,8 +174,9 @@ fn lists_filters_and_data_may_change_in_every_step() {
                 let expected = expected(&descriptor, &scene);
                 assert!(all.len() > 500 && (step % 5 == 3) == expected.is_empty(), "{what}");
 
-                let [of_list, of_data] = [bytemuck::cast_slice(&list), &data[..]]
-                    .map(|words: &[u32]| upload(&adapter, &[words, &[7; 9]].concat(), wgpu::BufferUsages::STORAGE));
+                let [of_list, of_data] = [bytemuck::cast_slice(&list), &data[..]].map(|words: &[u32]| {
+                    upload(&adapter.device, &[words, &[7; 9]].concat(), wgpu::BufferUsages::STORAGE)
+                });
                 if step % 3 == 0 {
                     scene.excluded_pairs = Source::device(&of_list, list.len() as u32);
                     scene.pair_filter_data = Source::device(&of_data, data.len() as u32);
@@ -192,7 +185,7 @@ fn lists_filters_and_data_may_change_in_every_step() {
                     // A cached table still has the boxes of the step before.
                     scene.statics.objects = objects[600 - statics.len()..].into();
                 }
-                let result = whole(&adapter, &mut on_gpu, scene);
+                let result = whole(&adapter, &mut gpu, scene);
                 check(&result, &expected, &what);
 
                 let half = step % 3 == 0;
@@ -200,23 +193,21 @@ fn lists_filters_and_data_may_change_in_every_step() {
                     queries: SelfQuery::Overlaps { half }.into(),
                     ..Default::default()
                 };
-                let mut set = on_gpu.query_set("partners", &descriptor.outputs).unwrap();
+                let mut set = gpu.query_set("partners", &descriptor.outputs).unwrap();
                 let mut encoder = encoder(&adapter);
-                let output = record(&mut on_gpu, &mut encoder, scene);
+                let output = record(&mut gpu, &mut encoder, scene);
                 set.record(&mut encoder, &output, partners).unwrap();
                 let page = Page {
                     pairs: expected.len() as u32 / 2,
                     ..Default::default()
                 };
-                on_gpu.page(&mut encoder, page).unwrap();
+                gpu.page(&mut encoder, page).unwrap();
                 adapter.queue.submit([encoder.finish()]);
-                let shown = read(&mut on_gpu).pairs;
+                let shown = read(&mut gpu).pairs;
                 assert_eq!(shown, result.pairs[page.pairs as usize..], "{what}: a page");
-                let mut encoder = self::encoder(&adapter);
-                on_gpu.query(&mut encoder, partners).unwrap();
-                adapter.queue.submit([encoder.finish()]);
+                let later = query(&adapter, &mut gpu, partners);
                 let rows = rows_of(&expected, 600, half);
-                assert_eq!(lists(&read(&mut on_gpu)), rows, "{what}: a later query");
+                assert_eq!(lists(&later), rows, "{what}: a later query");
                 assert_eq!(lists(&block_on(set.read_back()).unwrap()), rows, "{what}: a query set");
             }
         }
@@ -250,20 +241,16 @@ fn steps_of_one_encoder_have_their_own_lists() {
     let objects = uniform(500, &mut Rng(93));
     for adapter in daily_adapters() {
         let descriptor = descriptor(Scheme::default(), None);
-        let mut on_gpu = broad_phase(&adapter, &descriptor);
+        let mut gpu = broad_phase(&adapter, &descriptor);
         let mut scene = scene_of(&[], &objects, 0);
         let all = all_pairs(&descriptor, &scene);
         let lists = [0, 1, 2].map(|first| all.iter().copied().skip(first).step_by(3).collect::<Vec<_>>());
         let mut encoder = encoder(&adapter);
         let copies = lists.each_ref().map(|list| {
             scene.excluded_pairs = list[..].into();
-            let pairs = record(&mut on_gpu, &mut encoder, scene).pairs.unwrap().buffer;
-            let copy = adapter.device.create_buffer(&wgpu::BufferDescriptor {
-                label: None,
-                size: pairs.size(),
-                usage: wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            });
+            let pairs = record(&mut gpu, &mut encoder, scene).pairs.unwrap().buffer;
+            let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+            let copy = buffer(&adapter.device, pairs.size(), usage);
             encoder.copy_buffer_to_buffer(&pairs, 0, &copy, 0, copy.size());
             copy
         });

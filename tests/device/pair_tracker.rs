@@ -1,13 +1,10 @@
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Events, ObjectNames, OutputOptions, Pair, PairEvent, PairTracker, Scene,
-    wgpu,
-};
+use gpu_broad_phase::{Aabb, Events, ObjectNames, Pair, PairEvent, PairTracker};
 
 use crate::common::daily_adapters;
-use crate::common::steps::{UNIT, broad_phase, encoder};
+use crate::common::steps::{UNIT, broad_phase, descriptor, encoder, poll, scene_of};
 use wild::Rng;
 
 fn boxes(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
@@ -32,19 +29,7 @@ fn apply(known: &mut BTreeSet<PairEvent>, changes: Events, what: &str) {
 fn pairs_follow_the_steps_through_overflow_bursts_and_loss() {
     for adapter in daily_adapters() {
         let mut rng = Rng(0x7ac5);
-        let mut gpu = broad_phase(
-            &adapter,
-            &BroadPhaseDescriptor {
-                outputs: OutputOptions {
-                    capacities: Capacities {
-                        pairs: Some(16),
-                        ..Default::default()
-                    },
-                    ..Default::default()
-                },
-                ..Default::default()
-            },
-        );
+        let mut gpu = broad_phase(&adapter, &descriptor(|all| all.outputs.capacities.pairs = Some(16)));
         let mut tracker = PairTracker::new(None);
         let mut known = BTreeSet::new();
         let mut synced = Vec::new();
@@ -60,18 +45,13 @@ fn pairs_follow_the_steps_through_overflow_bursts_and_loss() {
             }
             let is_dropped = matches!(frame, 12 | 13 | 25 | 40 | 45);
             let mut encoder = encoder(&adapter);
-            let scene = Scene {
-                objects: objects[..].into(),
-                ..Scene::default()
-            };
-            let step = gpu.step(&mut encoder, scene).expect("a step");
+            let step = gpu.step(&mut encoder, scene_of(&objects)).expect("a step");
             let names = ObjectNames::default();
             tracker.record(&mut encoder, &step, names).expect("a step");
             let ready = encoder.finish();
             adapter.queue.submit((!is_dropped).then_some(ready));
             if frame % 3 == 0 || frame >= 60 {
-                let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
-                polled.expect("a device that answers");
+                poll(&adapter.device);
             }
             while let Some(changes) = tracker.update().expect("changes") {
                 apply(&mut known, changes, &what);
@@ -84,21 +64,13 @@ fn pairs_follow_the_steps_through_overflow_bursts_and_loss() {
                     b,
                     ..PairEvent::default()
                 };
-                assert!(
-                    known
-                        .iter()
-                        .copied()
-                        .eq(brute_force::pairs(&objects).into_iter().map(event)),
-                    "{what}"
-                );
+                let expected = brute_force::pairs(&objects).into_iter().map(event);
+                assert!(known.iter().copied().eq(expected), "{what}");
                 synced.push(frame);
             }
         }
         assert!(synced.len() >= 10 && synced[7] < 60, "{synced:?} on {}", adapter.name);
-        assert!(
-            synced.contains(&69) && synced.contains(&79),
-            "{synced:?} on {}",
-            adapter.name
-        );
+        let is_synced = synced.contains(&69) && synced.contains(&79);
+        assert!(is_synced, "{synced:?} on {}", adapter.name);
     }
 }

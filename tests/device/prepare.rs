@@ -1,16 +1,13 @@
 //! Pipelines: which steps need, which are prepared, and which are shared.
 
 use super::renderer::own_device;
-use crate::common::steps::UNIT;
+use crate::common::steps::{self, RAY_MODES, SCHEMES, UNIT, upload};
 use crate::common::{Rng, daily_adapters, daily_or_full, uniform};
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CreateError, DescriptorError, DeviceCount, Dimensions, GpuBroadPhase, OutputOptions, Pair,
-    Queries, QueryInput, QueryMode, Ray, RayMode, ResultOrder, Scene, Scheme, SelfQuery, Source, Statics, SweptRay,
-    Uses, wgpu,
+    BroadPhaseDescriptor, CreateError, DescriptorError, DeviceCount, Dimensions, GpuBroadPhase, Pair, Queries,
+    QueryInput, QueryMode, Ray, RayMode, ResultOrder, Scene, Scheme, SelfQuery, Source, Statics, SweptRay, Uses, wgpu,
 };
 use pollster::block_on;
-use wild::answers::{RAY_MODES, SCHEMES};
 
 fn pipelines(device: &wgpu::Device) -> isize {
     device.get_internal_counters().hal.compute_pipelines.read()
@@ -58,13 +55,7 @@ impl Prepared {
         let worlds = vec![1; if self.gpu.descriptor().worlds > 1 { 400 } else { 0 }];
         let ids = |count: usize| &worlds[..count.min(worlds.len())];
         let device = self.device.clone();
-        let on_device = |words: &[u8]| {
-            device.create_buffer_init(&BufferInitDescriptor {
-                label: Some("source"),
-                contents: words,
-                usage: wgpu::BufferUsages::STORAGE,
-            })
-        };
+        let on_device = |words: &[u8]| upload(&device, words, wgpu::BufferUsages::STORAGE);
         let counts = on_device(bytemuck::cast_slice(&[90u32, 300]));
         let count = |word| {
             let buffer = &counts;
@@ -113,12 +104,12 @@ impl Prepared {
                 ..QueryInput::default()
             };
             self.act(|gpu, encoder| _ = gpu.query(encoder, query).expect("a query"));
-            for (asks, query_mode) in [(uses.queries, QueryMode::All), (uses.nearest, QueryMode::Nearest(3))] {
+            for (is_used, query_mode) in [(uses.queries, QueryMode::All), (uses.nearest, QueryMode::Nearest(3))] {
                 let own = SelfQuery::Overlaps { half: false };
                 let excluding = Scene {
                     excluded_pairs: Source::Host(&[Pair { a: 0, b: 1 }]),
                     query: QueryInput {
-                        queries: if asks { own.into() } else { Queries::None },
+                        queries: if is_used { own.into() } else { Queries::None },
                         query_count: None,
                         query_mode,
                         ..scene.query
@@ -137,22 +128,13 @@ impl Prepared {
 fn descriptor(number: usize) -> BroadPhaseDescriptor<'static> {
     let ray_mode = RAY_MODES[number];
     let is_all = ray_mode == RayMode::All;
-    BroadPhaseDescriptor {
-        scheme: SCHEMES[number],
-        outputs: OutputOptions {
-            ray_mode,
-            ray_cells: is_all,
-            order: if is_all {
-                ResultOrder::Sorted
-            } else {
-                ResultOrder::Deterministic
-            },
-            ..Default::default()
-        },
-        worlds: if is_all { 2 } else { 1 },
-        pairs: ray_mode != RayMode::Any,
-        ..Default::default()
-    }
+    steps::descriptor(|all| {
+        (all.scheme, all.pairs) = (SCHEMES[number], ray_mode != RayMode::Any);
+        (all.outputs.ray_mode, all.outputs.ray_cells) = (ray_mode, is_all);
+        if is_all {
+            (all.worlds, all.outputs.order) = (2, ResultOrder::Sorted);
+        }
+    })
 }
 
 #[test]
@@ -205,14 +187,9 @@ fn broad_phases_of_a_device_share_pipelines_and_the_last_one_drops_them() {
         // wgpu has pipelines of its own.
         let none = pipelines(&device);
         let make = |headroom: f32, pair_filter: Option<&'static str>| {
-            let descriptor = BroadPhaseDescriptor {
-                outputs: OutputOptions {
-                    headroom,
-                    ..Default::default()
-                },
-                pair_filter,
-                ..BroadPhaseDescriptor::default()
-            };
+            let descriptor = steps::descriptor(|all| {
+                (all.outputs.headroom, all.pair_filter) = (headroom, pair_filter);
+            });
             let gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
             gpu.prepare(Uses::default()).run().expect("pipelines");
             gpu
@@ -236,7 +213,7 @@ fn broad_phases_of_a_device_share_pipelines_and_the_last_one_drops_them() {
         let filtered = make(0.0, Some(FILTERS[1]));
         assert_eq!(pipelines(&device), all + of_filter, "{what}: the other filter");
         drop((filtered, second));
-        assert_eq!(pipelines(&device), none, "{what}: nobody is left");
+        assert_eq!(pipelines(&device), none, "{what}: all are dropped");
     }
 }
 

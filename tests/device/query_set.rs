@@ -1,10 +1,10 @@
 //! Query sets compared with brute force, beside the results of their step.
 
-use crate::common::steps::{RAY_MODES, UNIT, broad_phase, encoder, read};
+use crate::common::steps::{RAY_MODES, UNIT, broad_phase, encoder, poll, queries_of, read, scene_of};
 use crate::common::{adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Capacities, Growth, Output, OutputOptions, Page, QueryInput, QueryMode, ReadBackError,
-    ResultOrder, Scene, Scheme, Status, StepError, StepResult, wgpu,
+    ResultOrder, Scene, Scheme, Status, StepError, StepResult,
 };
 use pollster::block_on;
 use wild::{Expected, check_definition};
@@ -48,12 +48,12 @@ fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
                 set.set_options(&descriptor.outputs).expect("options");
                 assert_eq!(block_on(set.read_back()), Err(ReadBackError::NoStep), "{what}");
             }
-            // The first set asks twice, first what its step asks, then something else.
+            // The first set runs its step's queries, then others.
             let other = wild
                 .later
                 .clone()
                 .unwrap_or((wild.queries.clone(), QueryMode::Nearest(2)));
-            let asked = [
+            let inputs = [
                 scene.query,
                 QueryInput {
                     queries: other.0.borrowed(),
@@ -61,17 +61,17 @@ fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
                     ..scene.query
                 },
             ];
-            let scenes = asked.map(|query| Scene { query, ..scene });
+            let scenes = inputs.map(|query| Scene { query, ..scene });
             let mut is_complete = false;
             for _ in 0..4 {
                 let mut encoder = encoder(&adapter);
                 let step = gpu.step(&mut encoder, scene).expect("a step");
                 let [picking, sensors] = &mut sets;
-                let picked = picking.record(&mut encoder, &step, asked[0]).expect("a set");
+                let picked = picking.record(&mut encoder, &step, inputs[0]).expect("a set");
                 assert!(picked.pairs.is_none() && picked.counters != step.counters, "{what}");
                 let first = picking.record_read_back(&mut encoder, Output::ALL).expect("a handle");
-                sensors.record(&mut encoder, &step, asked[0]).expect("a set");
-                picking.record(&mut encoder, &step, asked[1]).expect("a set");
+                sensors.record(&mut encoder, &step, inputs[0]).expect("a set");
+                picking.record(&mut encoder, &step, inputs[1]).expect("a set");
                 adapter.queue.submit([encoder.finish()]);
                 let results = [
                     read(&mut gpu),
@@ -102,30 +102,22 @@ fn sets_have_their_own_results_and_leave_those_of_the_step_alone() {
 #[test]
 fn sets_grow_page_trim_and_outlive_their_broad_phase() {
     let boxes = [UNIT; 200];
-    let input = Scene {
-        objects: boxes[..].into(),
-        ..Scene::default()
-    };
-    let asked = QueryInput {
-        queries: boxes[..].into(),
-        ..Default::default()
-    };
+    let (input, queries) = (scene_of(&boxes), queries_of(&boxes));
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut set = gpu.query_set("set", &gpu.descriptor().outputs).expect("options");
         let mut dropped = encoder(&adapter);
         let step = gpu.step(&mut dropped, input).expect("a step");
         drop(dropped);
-        let refused = set.record(&mut encoder(&adapter), &step, asked).err();
+        let refused = set.record(&mut encoder(&adapter), &step, queries).err();
         assert_eq!(refused, Some(StepError::Dropped));
         assert_eq!(set.memory().total(), 0);
         for frame in 0..3 {
             let mut encoder = encoder(&adapter);
             let step = gpu.step(&mut encoder, input).expect("a step");
-            set.record(&mut encoder, &step, asked).expect("a set");
+            set.record(&mut encoder, &step, queries).expect("a set");
             adapter.queue.submit([encoder.finish()]);
-            let polled = adapter.device.poll(wgpu::PollType::wait_indefinitely());
-            polled.expect("an idle device");
+            poll(&adapter.device);
             // Sets grow by counters that arrive without a read-back.
             let counters = set.counters().expect("counters that have arrived");
             assert_eq!(counters.results_needed, 40_000);

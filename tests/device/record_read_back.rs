@@ -1,10 +1,10 @@
 //! Recorded read-backs. `renderer.rs` compares those of many frames in flight.
 
-use crate::common::steps::{UNIT, broad_phase, encoder};
+use crate::common::steps::{UNIT, broad_phase, descriptor, encoder, queries_of, scene_of};
 use crate::common::{Rng, daily_adapters, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Events, ObjectNames, Output, OutputOptions, Page, PairEvents, QueryInput, Ray, RayMode,
-    Readback, Scene, Status, StepError, StepResult,
+    Aabb, BroadPhaseDescriptor, Events, ObjectNames, Output, Page, PairEvents, QueryInput, Ray, RayMode, Readback,
+    Status, StepError, StepResult,
 };
 use pollster::block_on;
 use wild::{Expected, check};
@@ -12,27 +12,14 @@ use wild::{Expected, check};
 #[test]
 fn each_read_back_has_the_outputs_that_it_names_of_its_own_recording() {
     let boxes = uniform(600, &mut Rng(3));
-    let rays: Vec<_> = boxes[..30]
-        .iter()
-        .map(|of| Ray::new(of.min, [0.4, 1.0, 0.3], 20.0))
-        .collect();
-    let scene = Scene {
-        objects: boxes[..].into(),
-        query: QueryInput {
-            rays: rays[..].into(),
-            queries: boxes[..90].into(),
-            ..QueryInput::default()
-        },
-        ..Scene::default()
+    let ray = |of: &Aabb| Ray::new(of.min, [0.4, 1.0, 0.3], 20.0);
+    let rays: Vec<_> = boxes[..30].iter().map(ray).collect();
+    let mut scene = scene_of(&boxes);
+    scene.query = QueryInput {
+        rays: rays[..].into(),
+        ..queries_of(&boxes[..90])
     };
-    let descriptor = BroadPhaseDescriptor {
-        outputs: OutputOptions {
-            ray_mode: RayMode::All,
-            ray_cells: true,
-            ..Default::default()
-        },
-        ..Default::default()
-    };
+    let descriptor = descriptor(|all| (all.outputs.ray_mode, all.outputs.ray_cells) = (RayMode::All, true));
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &descriptor);
         let mut encoder = encoder(&adapter);
@@ -47,11 +34,7 @@ fn each_read_back_has_the_outputs_that_it_names_of_its_own_recording() {
         };
         gpu.page(&mut encoder, rest).expect("a page");
         let page = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
-        let later = QueryInput {
-            queries: boxes[..50].into(),
-            ..Default::default()
-        };
-        gpu.query(&mut encoder, later).expect("a query");
+        gpu.query(&mut encoder, queries_of(&boxes[..50])).expect("a query");
         let later = gpu.record_read_back(&mut encoder, Output::ALL).expect("a handle");
         assert!(!later.is_ready());
         adapter.queue.submit([encoder.finish()]);
@@ -59,13 +42,8 @@ fn each_read_back_has_the_outputs_that_it_names_of_its_own_recording() {
         // Handles outlive their broad phase.
         drop(gpu);
         let [all, hits, cells, counters] = of_step.map(|answer| block_on(answer).expect("a result"));
-        check(
-            &descriptor,
-            &scene,
-            &Expected::of(&descriptor, &scene),
-            &all,
-            &adapter.name,
-        );
+        let expected = Expected::of(&descriptor, &scene);
+        check(&descriptor, &scene, &expected, &all, &adapter.name);
         assert!(!all.ray_hits.is_empty() && !all.ray_cells.is_empty());
         let none = StepResult {
             counters: all.counters,
@@ -102,11 +80,7 @@ fn copies_grow_with_the_results_and_report_the_rows_that_they_lack() {
             let what = format!("frame {frame} on {}", adapter.name);
             let boxes: &[Aabb] = if (3..9).contains(&frame) { &[UNIT; 300] } else { &few };
             let mut encoder = encoder(&adapter);
-            let scene = Scene {
-                objects: boxes.into(),
-                ..Scene::default()
-            };
-            let step = gpu.step(&mut encoder, scene).expect("a step");
+            let step = gpu.step(&mut encoder, scene_of(boxes)).expect("a step");
             events
                 .record(&mut encoder, &step, ObjectNames::default())
                 .expect("events");

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::common::steps::{descriptor, scene_of};
 use crate::common::{Rng, TestAdapter, adapters, daily_or_full};
 use gpu_broad_phase::internals::{Work, watch};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DispatchArgs,
-    Events, Frustum, GpuBroadPhase, Handle, ObjectNames, ObjectSet, Output, OutputOptions, Pair, PairEvent, PairEvents,
-    Queries, Query, QueryInput, QuerySet, Ray, RayMode, Readback, ResultOrder, Scene, Scheme, Source, Statics,
-    StepResult, Uses, Visible, reference, wgpu,
+    Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DispatchArgs, Events, Frustum,
+    GpuBroadPhase, Handle, ObjectNames, ObjectSet, Output, Pair, PairEvent, PairEvents, Queries, Query, QuerySet, Ray,
+    RayMode, Readback, ResultOrder, Scene, Scheme, Source, StepResult, Uses, Visible, reference, wgpu,
 };
 use pollster::block_on;
 use wild::{Expected, check};
@@ -51,7 +51,7 @@ impl World {
     }
 }
 
-/// The scene of a frame, kept until its results arrive.
+/// The scene of a frame whose results are on the way.
 struct Frame {
     boxes: Vec<Aabb>,
     walls: Vec<Aabb>,
@@ -97,22 +97,12 @@ impl Frame {
     }
 
     fn scene<'s>(&'s self, queries: Queries<'s>) -> Scene<'s> {
-        Scene {
-            objects: self.boxes[..].into(),
-            statics: Statics {
-                objects: self.walls[..].into(),
-                generation: 1,
-                ..Statics::default()
-            },
-            excluded_pairs: Source::Host(&self.excluded),
-            pair_filter_data: Source::Host(&self.words),
-            query: QueryInput {
-                rays: self.rays[..].into(),
-                queries,
-                ..QueryInput::default()
-            },
-            ..Scene::default()
-        }
+        let mut scene = scene_of(&self.boxes);
+        (scene.statics.objects, scene.statics.generation) = (self.walls[..].into(), 1);
+        scene.excluded_pairs = self.excluded[..].into();
+        scene.pair_filter_data = self.words[..].into();
+        (scene.query.rays, scene.query.queries) = (self.rays[..].into(), queries);
+        scene
     }
 
     fn probes(&self) -> Queries<'_> {
@@ -148,14 +138,9 @@ fn check_frame(
     let scene = frame.scene(frame.probes());
     let expected = Expected::of(of_step, &scene);
     check(of_step, &scene, &expected, &arrived(answers.step), what);
-    let asked = frame.scene(frame.spheres());
-    check(
-        of_set,
-        &asked,
-        &Expected::of(of_set, &asked),
-        &arrived(answers.query_set),
-        what,
-    );
+    let of_spheres = frame.scene(frame.spheres());
+    let expected_of_set = Expected::of(of_set, &of_spheres);
+    check(of_set, &of_spheres, &expected_of_set, &arrived(answers.query_set), what);
     let defined = reference::cull(of_step, &scene, &frame.views).expect("views");
     assert_eq!(arrived(answers.seen), defined, "{what}");
 
@@ -188,19 +173,12 @@ impl Renderer {
         } else {
             (Scheme::Hierarchical, ResultOrder::Deterministic)
         };
-        let descriptors = [RayMode::All, RayMode::Closest].map(|ray_mode| BroadPhaseDescriptor {
-            scheme,
-            outputs: OutputOptions {
-                ray_mode,
-                order,
-                capacities: Capacities {
-                    pairs: Some(1 << 13),
-                    ..Capacities::default()
-                },
-                ..Default::default()
-            },
-            pairs: ray_mode == RayMode::All,
-            ..Default::default()
+        let descriptors = [RayMode::All, RayMode::Closest].map(|ray_mode| {
+            descriptor(|all| {
+                (all.scheme, all.pairs) = (scheme, ray_mode == RayMode::All);
+                (all.outputs.ray_mode, all.outputs.order) = (ray_mode, order);
+                all.outputs.capacities.pairs = Some(1 << 13);
+            })
         });
         let filtered = BroadPhaseDescriptor {
             pair_filter: (!has_set).then_some(FILTER),
@@ -280,8 +258,8 @@ impl Renderer {
                 self.lines.record(encoder, &step, lines, [255; 4], 1000).expect("lines");
             }
         }
-        let asked = frame.scene(frame.spheres()).query;
-        self.query_set.record(encoder, &step, asked).expect("a set");
+        let spheres = frame.scene(frame.spheres()).query;
+        self.query_set.record(encoder, &step, spheres).expect("a set");
         Answers {
             step: self.gpu.record_read_back(encoder, Output::ALL).expect("a handle"),
             query_set: self.query_set.record_read_back(encoder, Output::ALL).expect("a handle"),

@@ -2,12 +2,14 @@ mod texts;
 
 use std::collections::HashMap;
 
-use crate::common::steps::{SCHEMES, broad_phase, download, encoder, hits_by_ray, read, record, whole};
+use crate::common::steps::{
+    SCHEMES, bind, broad_phase, compute_pipeline, descriptor, download, encoder, hits_by_ray, read, record, scene_of,
+    upload, whole,
+};
 use crate::common::{Rng, TestAdapter, adapters, daily_adapters, power_law};
 use bytemuck::Pod;
 use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, GpuBroadPhase, Queries, Query, QueryInput, Ray, RayHit, RayMode, Rays, Scene, Scheme,
     SweptRay, TableShader, wgpu,
@@ -30,10 +32,6 @@ impl OwnPass {
         let words = size_of::<T>() / 4;
         let mut source = format!("const INPUT = {words}u;\nconst OUTPUT = {output_words}u;\n{HEAD}{text}");
         shaders.iter().for_each(|shader| source += shader.source());
-        let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-            label: None,
-            source: wgpu::ShaderSource::Wgsl(source.into()),
-        });
         let own_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: None,
             entries: &[wgpu::BindGroupLayoutEntry {
@@ -59,14 +57,7 @@ impl OwnPass {
             bind_group_layouts: &layouts,
             immediate_size: 0,
         });
-        let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: None,
-            layout: Some(&layout),
-            module: &module,
-            entry_point: Some("main"),
-            compilation_options: Default::default(),
-            cache: None,
-        });
+        let pipeline = compute_pipeline(device, Some(&layout), source);
         Self {
             tables,
             own_layout,
@@ -87,19 +78,9 @@ impl OwnPass {
         words.extend(bytemuck::cast_slice::<T, u32>(inputs));
         let first_output = words.len();
         words.resize(first_output + self.output_words * inputs.len(), 0);
-        let data = device.create_buffer_init(&BufferInitDescriptor {
-            label: None,
-            contents: bytemuck::cast_slice(&words),
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-        });
-        let own = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &self.own_layout,
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: data.as_entire_binding(),
-            }],
-        });
+        let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
+        let data = upload(device, &words, usage);
+        let own = bind(device, &self.own_layout, &[&data]);
         let mut encoder = encoder(adapter);
         let mut step = record(on_gpu, &mut encoder, scene);
         if inputs.len().is_multiple_of(2) {
@@ -124,18 +105,7 @@ impl OwnPass {
 }
 
 fn with_scheme(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
-    BroadPhaseDescriptor {
-        scheme,
-        pairs: false,
-        ..Default::default()
-    }
-}
-
-fn scene_of(objects: &[Aabb]) -> Scene<'_> {
-    Scene {
-        objects: objects.into(),
-        ..Default::default()
-    }
+    descriptor(|all| (all.scheme, all.pairs) = (scheme, false))
 }
 
 const MOST_OBJECTS: usize = 600;
