@@ -215,7 +215,9 @@ fn other_files_cuts_and_flipped_bits_are_told_apart_and_refused() {
     }
     let mut longer = [&bytes[..], &[0; 4]].concat();
     seal(&mut longer);
-    let error = read(&longer).unwrap_err().to_string();
+    let error = read(&longer).unwrap_err();
+    assert!(matches!(error, SnapshotError::Damaged { .. }), "{error:?}");
+    let error = error.to_string();
     assert!(error.contains("4 extra bytes") && error.contains("again"), "{error}");
     for length in 0..bytes.len() {
         assert!(read(&bytes[..length]).is_err(), "{length}");

@@ -1,8 +1,8 @@
 //! Calls in the wrong order, and what components, table shaders and engines refuse.
 
-use super::{Table, buffer, descriptor, fixed, options, scene, valid_scene};
+use super::{Table, descriptor, fixed, options, valid_scene};
 use crate::common::pool::pooled;
-use crate::common::steps::{UNIT, broad_phase, encoder};
+use crate::common::steps::{UNIT, broad_phase, buffer, encoder, scene_of};
 use gpu_broad_phase::wgpu::{self, BufferUsages};
 use gpu_broad_phase::{
     Backend, BroadPhase, CullOptions, Culling, DebugDraw, DebugLines, DispatchArgs, Frustum, ObjectNames, ObjectSet,
@@ -132,12 +132,14 @@ fn culling(table: &mut Table<'_>) {
     let too_many = "33 views: the maximum is 32";
     let usage = "the buffer of views lacks the usage STORAGE";
     let too_small = "the buffer of views has 272 bytes: offset, stride and count need 288";
+    let alignment = table.adapter.device.limits().min_storage_buffer_offset_alignment;
+    let in_place = format!("the views must be packed, at an offset that is a multiple of {alignment} bytes");
     let is_own = "the buffer of views is visible, which this call overwrites: copy it first";
     for (views, message) in [
         (Source::Host(&many[..]), too_many),
         (Source::device(&unbound, 2), usage),
         (Source::device(&short, 2), too_small),
-        (Source::device(&long, 2).at(16), "the views must be packed, at…"),
+        (Source::device(&long, 2).at(16), &in_place),
         (Source::device(&own, 0), is_own),
     ] {
         let called = culling.record(&mut open, &step, views, options);
@@ -151,12 +153,8 @@ fn culling(table: &mut Table<'_>) {
 
     let destroyed = table.buffer(288, BufferUsages::STORAGE);
     destroyed.destroy();
-    let called = culling.record(
-        &mut encoder(table.adapter),
-        &step,
-        Source::device(&destroyed, 2),
-        options,
-    );
+    let views = Source::device(&destroyed, 2);
+    let called = culling.record(&mut encoder(table.adapter), &step, views, options);
     table.check("views", "the device refused the recording: …", called);
     assert_eq!(culling.memory().total(), 0);
     let message = "no step recorded: call step first";
@@ -164,7 +162,8 @@ fn culling(table: &mut Table<'_>) {
 
     let count = table.limit / 4 / 32 + 1;
     let boxes = table.buffer(32 * count, BufferUsages::STORAGE);
-    let scene = scene(|scene| scene.objects = Source::device(&boxes, count as u32));
+    let mut scene = scene_of(&[]);
+    scene.objects = Source::device(&boxes, count as u32);
     let mut gpu = broad_phase(table.adapter, &descriptor(|all| all.pairs = false));
     let mut open = encoder(table.adapter);
     let step = gpu.step(&mut open, scene).expect("a step");
@@ -211,7 +210,10 @@ fn events_lines_and_args(table: &mut Table<'_>) {
     let unbound = table.buffer(16, BufferUsages::COPY_DST);
     for (buffer, message) in [
         (&unbound, "the buffer of generations lacks the usage STORAGE"),
-        (&known.counters, "the buffer of generations is …"),
+        (
+            &known.counters,
+            "the buffer of generations is counters_0, which this call overwrites: copy it first",
+        ),
     ] {
         let names = ObjectNames {
             generations: Source::device(buffer, 2),
@@ -250,14 +252,17 @@ fn table_shaders(table: &mut Table<'_>) {
     table.check("lines", message, called);
 
     let first = TableShader::new(&descriptor(|_| {}), "bp_", 0).expect("a prefix");
+    let invalid = |prefix: &str| {
+        let rest = "use ASCII letters, digits and _, begin with a letter or one _, and avoid names in use";
+        format!("invalid prefix {prefix:?}: {rest}")
+    };
     for prefix in ["", "1x", "a-b", "__", "__bp_", "un", "é_"] {
-        let message = format!("invalid prefix {prefix:?}: …");
+        let message = invalid(prefix);
         let shader = TableShader::new(&descriptor(|_| {}), prefix, 0);
         table.check("prefix", &message, shader);
         table.check("prefix", &message, first.second_table(prefix, 1));
     }
-    let message = "invalid prefix \"bp_\": …";
-    table.check("the same prefix", message, first.second_table("bp_", 1));
+    table.check("the same prefix", &invalid("bp_"), first.second_table("bp_", 1));
 }
 
 fn engines(table: &mut Table<'_>) {
@@ -270,12 +275,12 @@ fn engines(table: &mut Table<'_>) {
     let no_pairs = descriptor(|all| (all.pair_filter, all.pairs) = (Some(admits_none), false));
     let mut partners = valid_scene();
     partners.query.queries = Queries::Objects(SelfQuery::Overlaps { half: false });
-    let mut kept = cpu::CpuBroadPhase::new(&filtered).expect("a descriptor");
-    kept.step_scene_where(&valid_scene(), &|_, _| true).expect("a step");
+    let mut stepped = cpu::CpuBroadPhase::new(&filtered).expect("a descriptor");
+    stepped.step_scene_where(&valid_scene(), &|_, _| true).expect("a step");
     for called in [
         cpu::step_scene(&filtered, &valid_scene()),
         cpu::step_scene(&no_pairs, &partners),
-        kept.query(&partners.query),
+        stepped.query(&partners.query),
     ] {
         table.check("filter", "the CPU engine cannot run a WGSL pair filter", called);
     }
@@ -283,7 +288,7 @@ fn engines(table: &mut Table<'_>) {
 
     let nowhere = Backend::Gpu(wgpu::Backends::empty());
     let opened = block_on(BroadPhase::with_backend(&descriptor(|_| {}), nowhere));
-    table.check("no backend", "no adapter found for …", opened);
+    table.check("no backend", "no adapter found for ", opened);
     let mut whole = pooled(table.adapter, &descriptor(|_| {}));
     table.check("GPU", no_step, block_on(whole.query(&query)));
     let device = whole.device().expect("a device").clone();
@@ -299,23 +304,17 @@ fn engines(table: &mut Table<'_>) {
     }
     let destroyed = buffer(&device, 64, BufferUsages::STORAGE);
     destroyed.destroy();
-    let scene = scene(|scene| scene.objects = Source::device(&destroyed, 2));
+    let mut scene = valid_scene();
+    scene.objects = Source::device(&destroyed, 2);
     let called = block_on(whole.step_scene(&scene));
     table.check("GPU", "the device refused the recording: …", called);
 
     let count = table.limit / 32 + 1;
     let mut large = ObjectSet::new();
-    let mut open = encoder(table.adapter);
-    for count in [1, count] {
-        let more = count - large.len() as u64;
-        (0..more).for_each(|_| _ = large.insert(UNIT));
-        let message = if count == 1 {
-            String::new()
-        } else {
-            table.too_large("objects", 32 * count)
-        };
-        let called = large.upload(&table.adapter.device, &mut open).map(drop);
-        table.check("objects", &message, called);
-    }
+    (0..count).for_each(|_| _ = large.insert(UNIT));
+    let called = large
+        .upload(&table.adapter.device, &mut encoder(table.adapter))
+        .map(drop);
+    table.check("objects", &table.too_large("objects", 32 * count), called);
     assert_eq!(large.uploaded_bytes(), 0);
 }
