@@ -1,5 +1,5 @@
-//! Runs the README's first program by its own commands, in a crate outside the workspace, so no dev-dependency adds
-//! features.
+//! Runs the README's first program by its own commands with the files of the package, in a crate outside the workspace, so
+//! no dev-dependency adds features.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -36,6 +36,19 @@ impl Fresh {
         self.folder.path().join("first")
     }
 
+    /// Returns the folder of the unpacked package.
+    fn package(&self) -> PathBuf {
+        let folder = self.folder.path();
+        let words = "package --quiet --package gpu-broad-phase --locked --allow-dirty --no-verify --target-dir";
+        let words: Vec<_> = words.split(' ').chain(folder.to_str()).collect();
+        self.cargo(&words, Path::new(ROOT));
+        let packed = format!("gpu-broad-phase-{}", env!("CARGO_PKG_VERSION"));
+        let file = format!("package/{packed}.crate");
+        let output = self.run("tar", &["-xf", &file], folder);
+        assert!(output.status.success(), "{output:?}");
+        folder.join(packed)
+    }
+
     fn run(&self, program: &str, words: &[&str], folder: &Path) -> Output {
         let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| Path::new(ROOT).join("target").into());
         let mut command = Command::new(program);
@@ -64,9 +77,10 @@ fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
     let heading = "## In your program";
     let fresh = Fresh::new();
     let main = fresh.path().join("src/main.rs");
+    let package = fresh.package();
     for line in block(&readme, heading, "sh").lines() {
         // Drops comments.
-        let line = line.split('#').next().unwrap().replace("../gpu-broad-phase", ROOT);
+        let line = line.split('#').next().unwrap().replace("../gpu-broad-phase", package.to_str().unwrap());
         let words: Vec<_> = line.split_whitespace().collect();
         assert_eq!(words[0], "cargo", "{line}");
         fresh.cargo(&words[1..], &fresh.path());
