@@ -80,7 +80,11 @@ fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
     let package = fresh.package();
     for line in block(&readme, heading, "sh").lines() {
         // Drops comments.
-        let line = line.split('#').next().unwrap().replace("../gpu-broad-phase", package.to_str().unwrap());
+        let line = line
+            .split('#')
+            .next()
+            .unwrap()
+            .replace("../gpu-broad-phase", package.to_str().unwrap());
         let words: Vec<_> = line.split_whitespace().collect();
         assert_eq!(words[0], "cargo", "{line}");
         fresh.cargo(&words[1..], &fresh.path());

@@ -9,7 +9,7 @@ use gpu_broad_phase::cpu;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, BroadPhaseError, CreateError, DescriptorError, GpuBroadPhase, Growth, InputError, Pair,
-    QueryMode, Ray, RayMode, ReadBackError, Scene, Scheme, Status, StepError, StepResult, wgpu,
+    QueryMode, Ray, RayHit, RayMode, ReadBackError, Scene, Scheme, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -413,15 +413,24 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
 #[test]
 fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     let points = [Aabb::point([1.0; 3]); 100];
+    let rays = [Ray::new([0.0, 1.0, 1.0], [1.0, 0.0, 0.0], f32::INFINITY); 3];
     let mut crowded = scene_of(&points);
     crowded.query = queries_of(&points[..1]);
     crowded.query.query_mode = QueryMode::Nearest(1_024);
+    crowded.query.rays = rays[..].into();
+    let mut small = scene_of(&points[..10]);
+    small.query.rays = rays[..].into();
+    let hits = [RayHit { object: 0, t: 1.0 }; 3];
     for adapter in daily_adapters() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let most = whole(&adapter, &mut gpu, crowded).counters.rounds_capacity;
         assert!(most > 1, "{most} rounds on {}", adapter.name);
         let rounds: Vec<_> = (0..150)
-            .map(|_| step(&adapter, &mut gpu, &points[..10]).counters.rounds_capacity)
+            .map(|step| {
+                let result = whole(&adapter, &mut gpu, small);
+                assert_eq!(result.ray_hits, hits, "step {step} on {}", adapter.name);
+                result.counters.rounds_capacity
+            })
             .collect();
         let is_held = rounds[..30].iter().all(|&rounds| rounds == most);
         assert!(is_held && rounds[149] == 1, "{rounds:?} on {}", adapter.name);
