@@ -16,8 +16,8 @@ use crate::common::steps::{broad_phase, encoder, read, submit};
 use crate::common::{TestAdapter, adapters, daily_or_full, is_full};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::{
-    BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Growth, OutputOptions, Page, QueryInput, RayMode, ResultOrder,
-    Scene, Scheme, Status, StepResult, cpu,
+    BroadPhase, BroadPhaseDescriptor, GpuBroadPhase, Growth, OutputOptions, Page, QueryInput, RayCell, RayMode,
+    ResultOrder, Scene, Scheme, Status, StepResult, cpu,
 };
 use inputs::Inputs;
 use pollster::block_on;
@@ -238,20 +238,36 @@ impl Device {
     }
 }
 
-/// Rounding may move a ray to other cells at borders.
+/// Rounding may move a ray to other cells at borders, which are next to those of the CPU.
 fn check_cells(result: &StepResult, on_cpu: &StepResult) {
-    let [found, expected] = [&result.ray_cells, &on_cpu.ray_cells];
-    assert_eq!(result.counters.ray_cells_needed, found.len() as u64);
-    let of_cpu: HashSet<_> = expected.iter().collect();
-    let kept = found.iter().filter(|cell| of_cpu.contains(cell)).count();
-    let few = expected.len() / 50 + 20;
-    let is_alike = kept + few >= expected.len() && found.len() <= expected.len() + few;
-    assert!(
-        is_alike,
-        "{kept} of {} cells of rays, {} on the CPU",
-        found.len(),
-        expected.len()
-    );
+    assert_eq!(result.counters.ray_cells_needed, result.ray_cells.len() as u64);
+    let cells = |of: &StepResult| -> Vec<HashSet<_>> {
+        let lists = of.ray_cell_offsets.windows(2);
+        lists
+            .map(|ends| {
+                of.ray_cells[ends[0] as usize..ends[1] as usize]
+                    .iter()
+                    .copied()
+                    .collect()
+            })
+            .collect()
+    };
+    for (ray, (found, expected)) in cells(result).iter().zip(&cells(on_cpu)).enumerate() {
+        for (cells, others) in [(found, expected), (expected, found)] {
+            let is_near = |cell: &RayCell| {
+                (0..27).any(|side| {
+                    let [x, y, z] = [side % 3, side / 3 % 3, side / 9].map(|side| side - 1);
+                    let (level, [x, y, z]) = (cell.level, [cell.x + x, cell.y + y, cell.z + z]);
+                    others.contains(&RayCell { level, x, y, z })
+                })
+            };
+            let far = cells.difference(others).find(|cell| !is_near(cell));
+            assert!(
+                far.is_none(),
+                "{far:?} of ray {ray} is only in one of {cells:?} and {others:?}"
+            );
+        }
+    }
 }
 
 fn without_pairs(descriptor: BroadPhaseDescriptor<'_>) -> BroadPhaseDescriptor<'_> {

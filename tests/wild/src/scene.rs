@@ -62,7 +62,7 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let period = |rng: &mut Rng| (f64::from(length) * rng.one_of(&[0.0, 4.0, 5.5, 0.3, 1e-3, 1e6])) as f32;
     let periods = [0; 3].map(|_| if is_periodic { period(rng) } else { 0.0 });
     let mut outputs = OutputOptions::default();
-    (outputs.ray_mode, outputs.ray_cells) = (RAY_MODES[(number / 3 % 3) as usize], number % 10 == 4);
+    (outputs.ray_mode, outputs.ray_cells) = (RAY_MODES[(number / 3 % 3) as usize], number % 3 == 1);
     if rng.once_in(10) {
         outputs.growth = Growth::Fixed;
         outputs.capacities = Capacities {
