@@ -25,10 +25,11 @@ run() {
 }
 case "${1:-}" in
 "")
-    # Random scenes and the interpreter find most of the faults that the slow tests find.
-    quick=(--package gpu-broad-phase --package tests --package simt)
-    cargo test --locked --no-run "${quick[@]}" --lib --bins --test device --test host
-    run "${quick[@]}" --lib --bins --test host -- --skip by_chance --skip on_warps_of_1_ --skip on_warps_of_32_
+    # Random scenes and the interpreter find most of the faults that the slow tests find. Unit tests would build the
+    # library a second time.
+    quick=(--package tests --package simt)
+    cargo test --locked --no-run "${quick[@]}" --bins --test device --test host
+    run "${quick[@]}" --bins --test host -- --skip by_chance --skip on_warps_of_1_ --skip on_warps_of_32_
     run "${quick[@]}" --test device -- --skip overflow:: --skip nearest:: --skip prepare:: --skip allowed::
     ;;
 all) run --workspace "${@:2}" ;;
