@@ -21,10 +21,12 @@ struct Case {
 }
 
 impl Case {
-    /// Takes scenes `16 * seed + 15`, which are the large ones, and at most `counts` of their objects.
+    /// Takes `counts` objects of large scenes, which are every sixteenth, from the numbers `16 * seed + 15` on.
     fn new(descriptor: &BroadPhaseDescriptor<'_>, seeds: [u64; 2], counts: [usize; 2]) -> Self {
         let large = |place: usize| {
-            let mut wild = wild::scene(16 * seeds[place] + 15, descriptor);
+            let scenes = (seeds[place]..).map(|seed| wild::scene(16 * seed + 15, descriptor));
+            let has_enough = |wild: &Wild| wild.objects.len() >= counts[place];
+            let mut wild = { scenes }.find(has_enough).unwrap();
             wild.objects.truncate(counts[place]);
             wild.worlds.truncate(counts[place]);
             wild.rays.truncate(60);
