@@ -1,4 +1,5 @@
-//! Outputs in default order, and the work that the host records: `behaviour.txt`.
+//! Outputs in default order, and the work that the host records: `behaviour.txt`. `GPU_BROAD_PHASE_REWRITE=1` records
+//! them again, for the adapters that run.
 
 mod cases;
 

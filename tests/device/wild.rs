@@ -1,7 +1,7 @@
 //! Random scenes by number, on each adapter: results are those of brute force and of the CPU engine, with few box tests.
 //!
 //! `GPU_BROAD_PHASE_WILD` selects scenes: `20000` the first 20,000, `7000..9000` a range. A single scene (`7123..7124`)
-//! is printed, and reduced if it fails.
+//! is printed with `-- --nocapture`, and reduced if it fails.
 
 mod inputs;
 mod shrink;
