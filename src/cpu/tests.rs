@@ -26,9 +26,11 @@ impl Random {
     }
 }
 
-/// Slabs of cells, and `true` if the level is tested without cells.
 #[derive(Default)]
-struct Visited(Vec<[[i32; 3]; 2]>, bool);
+struct Visited {
+    slabs: Vec<[[i32; 3]; 2]>,
+    is_without_cells: bool,
+}
 
 impl SlabVisitor for Visited {
     const COARSE_FIRST: bool = false;
@@ -42,17 +44,17 @@ impl SlabVisitor for Visited {
     }
 
     fn without_cells(&mut self, _: &Level) {
-        self.1 = true;
+        self.is_without_cells = true;
     }
 
     fn visit_slab(&mut self, _: &Level, visit: &Visit) {
-        self.0.push([visit.lower, visit.upper]);
+        self.slabs.push([visit.lower, visit.upper]);
     }
 }
 
-/// Compilers may sum floats in another order, fuse products, and divide within two floats: a shader's walk may be beside
-/// that of the reference by a few roundings. So the reference must visit the cells of all points that a box test may
-/// accept, and of points beside these by twice as many roundings.
+/// Compilers may sum floats in another order, fuse products, and divide within two floats, so a shader's walk differs
+/// from the reference by a few roundings. The reference must therefore visit the cells of all points that a box test
+/// may accept, and of points that differ from them by twice as many roundings.
 #[test]
 fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
     const BOX_TEST: f64 = 1.0 / (1 << 20) as f64;
@@ -70,7 +72,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         let half = random.pick(&[0.0, 0.0, 0.3, 4.0]) * unit;
         let length = random.pick(&[1.0, 100.0, 3000.0]);
         let t = f64::from(random.range(0.0, length));
-        // Of points on the border of a cell, the slack is needed.
+        // Points on the border of a cell need the slack.
         let (shift, is_on_border) = (if reach == 0 { 0.5 } else { 0.0 }, random.below(2) == 0);
         let origin = [0, 1, 2].map(|axis| {
             let (unit, along) = (f64::from(unit), t * f64::from(direction[axis]));
@@ -118,14 +120,13 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         };
         let mut visited = Visited::default();
         walk_levels(&params, &grid, &load_ray(&params, &swept), &mut visited);
-        let Visited(slabs, is_without_cells) = visited;
         let has_cell =
             |[lower, upper]: &[[i32; 3]; 2]| (0..3).all(|axis| (lower[axis]..=upper[axis]).contains(&cell[axis]));
         assert!(
-            is_without_cells || slabs.iter().any(has_cell),
+            visited.is_without_cells || visited.slabs.iter().any(has_cell),
             "case {case}: {swept:?} in {level:?}: {cell:?} at {t}"
         );
-        walked += usize::from(!is_without_cells);
+        walked += usize::from(!visited.is_without_cells);
     }
     assert!(walked > 10_000, "{walked}");
 }

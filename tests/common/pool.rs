@@ -19,7 +19,7 @@ const USES: u32 = 100;
 /// A broad phase that returns to the pool when dropped, unless its test panics.
 pub struct Pooled {
     backends: wgpu::Backends,
-    headless: Option<BroadPhase>,
+    broad_phase: Option<BroadPhase>,
     uses_left: u32,
 }
 
@@ -36,16 +36,16 @@ pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> P
         .unwrap_or_else(PoisonError::into_inner)
         .get_mut(&backends)
         .and_then(Vec::pop);
-    let (headless, uses_left) = match free {
-        Some((mut headless, uses_left)) => {
-            headless.set_descriptor(descriptor).unwrap();
-            (headless, uses_left)
+    let (broad_phase, uses_left) = match free {
+        Some((mut broad_phase, uses_left)) => {
+            broad_phase.set_descriptor(descriptor).unwrap();
+            (broad_phase, uses_left)
         }
         None => (opened(adapter, descriptor), USES),
     };
     Pooled {
         backends,
-        headless: Some(headless),
+        broad_phase: Some(broad_phase),
         uses_left: uses_left - 1,
     }
 }
@@ -54,22 +54,24 @@ impl Deref for Pooled {
     type Target = BroadPhase;
 
     fn deref(&self) -> &BroadPhase {
-        self.headless.as_ref().expect("it is taken by the drop alone")
+        self.broad_phase.as_ref().expect("only `drop` takes it")
     }
 }
 
 impl DerefMut for Pooled {
     fn deref_mut(&mut self) -> &mut BroadPhase {
-        self.headless.as_mut().expect("it is taken by the drop alone")
+        self.broad_phase.as_mut().expect("only `drop` takes it")
     }
 }
 
 impl Drop for Pooled {
     fn drop(&mut self) {
         let is_used_again = self.uses_left > 0 && !std::thread::panicking();
-        if let Some(headless) = self.headless.take().filter(|_| is_used_again) {
+        if let Some(broad_phase) = self.broad_phase.take().filter(|_| is_used_again) {
             let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-            free.entry(self.backends).or_default().push((headless, self.uses_left));
+            free.entry(self.backends)
+                .or_default()
+                .push((broad_phase, self.uses_left));
         }
     }
 }

@@ -22,9 +22,9 @@ thread_local! {
     static PROVOKED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
 }
 
-struct Judge;
+struct AbortingLog;
 
-impl log::Log for Judge {
+impl log::Log for AbortingLog {
     fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
         metadata.level() <= log::Level::Warn && metadata.target().starts_with("wgpu_hal::vulkan")
     }
@@ -61,7 +61,7 @@ impl log::Log for Judge {
 pub fn install() {
     if is_wanted() {
         static ONCE: Once = Once::new();
-        ONCE.call_once(|| log::set_logger(&Judge).expect("nobody else logs"));
+        ONCE.call_once(|| log::set_logger(&AbortingLog).expect("the only logger"));
         log::set_max_level(log::LevelFilter::Warn);
     }
 }

@@ -108,7 +108,7 @@ fn static_objects_are_read_when_their_generation_or_count_changes() {
                 [(0, 250), (18, 250), (27, 210)].map(|(seed, count)| Case::new(&descriptor, [seed, 9], [count, 90]));
             let [a, b, c] = [&first, &second, &third].map(|case| &case.statics.objects[..]);
             let what = format!("on the device {is_on_device}, {} on {}", first.what, adapter.name);
-            for (place, (given, generation, expected)) in [
+            for (place, (objects, generation, expected)) in [
                 (a, 1, a),
                 (b, 1, a),
                 (b, 77, b),
@@ -120,7 +120,11 @@ fn static_objects_are_read_when_their_generation_or_count_changes() {
             .into_iter()
             .enumerate()
             {
-                let buffer = upload(&adapter.device, &[given, &[UNIT]].concat(), wgpu::BufferUsages::STORAGE);
+                let buffer = upload(
+                    &adapter.device,
+                    &[objects, &[UNIT]].concat(),
+                    wgpu::BufferUsages::STORAGE,
+                );
                 let with = |objects| Scene {
                     statics: Statics {
                         objects,
@@ -130,8 +134,8 @@ fn static_objects_are_read_when_their_generation_or_count_changes() {
                     ..first.scene()
                 };
                 let source = match is_on_device {
-                    true => Source::device(&buffer, given.len() as u32),
-                    false => given.into(),
+                    true => Source::device(&buffer, objects.len() as u32),
+                    false => objects.into(),
                 };
                 let found = whole(&adapter, &mut gpu, with(source));
                 check(

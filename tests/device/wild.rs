@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::common::pool::opened;
-use crate::common::steps::{broad_phase, encoder, read, submit};
+use crate::common::steps::{broad_phase, encoder, query, read, submit};
 use crate::common::{TestAdapter, adapters, daily_or_full, is_full};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::{
@@ -39,23 +39,28 @@ fn generation() -> u64 {
     GENERATION.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The way from a scene to its results.
+/// The calls that turn a scene into results.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Way {
+enum Calls {
     Step,
-    /// As [`Step`](Self::Step), with inputs anywhere in buffers, and some counts on the device.
+    /// As [`Step`](Self::Step), with inputs at random offsets and strides of buffers, and some counts on the device.
     Strided,
-    /// A step without rays and queries, which a query set then asks.
-    Set,
-    /// A [`BroadPhase`].
-    Headless,
+    /// A step without rays and queries, which a query set then runs.
+    QuerySet,
+    /// A step of a [`BroadPhase`].
+    BroadPhase,
+}
+
+/// True for the most usual choice of pipelines.
+fn is_plain(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    descriptor.filters && descriptor.worlds == 1 && descriptor.periods == [0.0; 3]
 }
 
 struct Case {
     number: u64,
     descriptor: BroadPhaseDescriptor<'static>,
     wild: Wild,
-    way: Way,
+    calls: Calls,
     inputs: Option<Inputs>,
 }
 
@@ -63,12 +68,12 @@ impl Case {
     fn new(number: u64) -> Self {
         let descriptor = wild::descriptor(number);
         let mut wild = wild::scene(number, &descriptor);
-        let is_plain = descriptor.filters && descriptor.worlds == 1 && descriptor.periods == [0.0; 3];
-        let way = match number % 7 {
-            0 | 3 if is_plain => Way::Headless,
-            1 => Way::Set,
-            2 | 5 => Way::Strided,
-            _ => Way::Step,
+        let is_plain = is_plain(&descriptor);
+        let calls = match number % 7 {
+            0 | 3 if is_plain => Calls::BroadPhase,
+            1 => Calls::QuerySet,
+            2 | 5 => Calls::Strided,
+            _ => Calls::Step,
         };
         let has_filter = number % 13 == 8 && is_plain;
         Self {
@@ -77,9 +82,9 @@ impl Case {
                 pair_filter: has_filter.then_some(ADMITS_PAIR),
                 ..descriptor
             },
-            inputs: (way == Way::Strided).then(|| Inputs::new(number, &mut wild)),
+            inputs: (calls == Calls::Strided).then(|| Inputs::new(number, &mut wild)),
             wild,
-            way,
+            calls,
         }
     }
 
@@ -89,8 +94,7 @@ impl Case {
 
     /// In daily runs, later adapters take the most usual descriptors only, since others need more pipelines.
     fn is_daily(&self, is_first: bool) -> bool {
-        let is_plain = self.descriptor.filters && self.descriptor.worlds == 1 && self.descriptor.periods == [0.0; 3];
-        wild::is_daily(&self.descriptor) && (is_first || (is_plain && !self.has_filter()))
+        wild::is_daily(&self.descriptor) && (is_first || (is_plain(&self.descriptor) && !self.has_filter()))
     }
 
     fn on_cpu(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> StepResult {
@@ -108,13 +112,13 @@ impl Case {
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Expected {
         let mut expected = Expected::of(descriptor, scene);
         if self.has_filter() {
-            expected.keep_pairs(scene, admits_pair);
+            expected.retain_pairs(scene, admits_pair);
         }
         expected
     }
 
     fn name(&self) -> String {
-        let (number, way, kind) = (self.number, self.way, self.wild.kind);
+        let (number, calls, kind) = (self.number, self.calls, self.wild.kind);
         let BroadPhaseDescriptor {
             scheme,
             dimensions,
@@ -125,7 +129,7 @@ impl Case {
         } = self.descriptor;
         let axes = dimensions.count();
         format!(
-            "scene {number} ({kind}, {way:?}, {scheme:?}, {axes}D, margin {margin}, periods {periods:?}, worlds {worlds}; \
+            "scene {number} ({kind}, {calls:?}, {scheme:?}, {axes}D, margin {margin}, periods {periods:?}, worlds {worlds}; \
              again: {})",
             wild::again(number, "device")
         )
@@ -133,8 +137,8 @@ impl Case {
 }
 
 enum Engine {
-    Own(Box<GpuBroadPhase>),
-    Whole(Box<BroadPhase>),
+    Gpu(Box<GpuBroadPhase>),
+    BroadPhase(Box<BroadPhase>),
 }
 
 /// Properties that select pipelines. The last is true for a device of its own.
@@ -148,7 +152,7 @@ fn kind_of(case: &Case) -> Kind {
         descriptor.worlds > 1,
         descriptor.periods != [0.0; 3],
         case.has_filter(),
-        case.way == Way::Headless,
+        case.calls == Calls::BroadPhase,
     ];
     (std::mem::discriminant(&descriptor.scheme), switches)
 }
@@ -163,15 +167,15 @@ impl Device {
     /// Returns an engine that earlier scenes used, which must not change results.
     fn engine(&mut self, case: &Case) -> &mut Engine {
         let (adapter, descriptor) = (&self.adapter, &case.descriptor);
-        let make = || match case.way {
-            Way::Headless => Engine::Whole(Box::new(opened(adapter, descriptor))),
-            _ => Engine::Own(Box::new(broad_phase(adapter, descriptor))),
+        let make = || match case.calls {
+            Calls::BroadPhase => Engine::BroadPhase(Box::new(opened(adapter, descriptor))),
+            _ => Engine::Gpu(Box::new(broad_phase(adapter, descriptor))),
         };
         self.engines.entry(kind_of(case)).or_insert_with(make)
     }
 
     /// Compares all results of a case. `tally` counts their rows.
-    fn check(&mut self, case: &Case, truth: &Truth, tally: &mut Tally) {
+    fn check(&mut self, case: &Case, reference: &Reference, tally: &mut Tally) {
         let adapter = self.adapter.clone();
         let (descriptor, wild) = (&case.descriptor, &case.wild);
         let host = wild.scene(generation());
@@ -181,57 +185,52 @@ impl Device {
             _ => host,
         };
         match self.engine(case) {
-            Engine::Whole(headless) => headless.set_descriptor(descriptor).unwrap(),
-            Engine::Own(gpu) => gpu.set_descriptor(descriptor).unwrap(),
+            Engine::BroadPhase(broad_phase) => broad_phase.set_descriptor(descriptor).unwrap(),
+            Engine::Gpu(gpu) => gpu.set_descriptor(descriptor).unwrap(),
         }
         let result = match self.engine(case) {
-            Engine::Whole(headless) => block_on(headless.step_scene(&scene)).unwrap(),
-            Engine::Own(gpu) if case.way == Way::Set => {
-                let (of_step, of_set) = ask_set(&adapter, gpu, &scene);
+            Engine::BroadPhase(broad_phase) => block_on(broad_phase.step_scene(&scene)).unwrap(),
+            Engine::Gpu(gpu) if case.calls == Calls::QuerySet => {
+                let (of_step, of_set) = run_query_set(&adapter, gpu, &scene);
                 let (step, set) = (without_queries(host), without_pairs(*descriptor));
                 let expected = case.expected(descriptor, &step);
                 check_definition(descriptor, &step, &expected, &of_step, "the step of a set");
                 check_reference(descriptor, &step, &of_step, &case.on_cpu(descriptor, &step));
                 check_work(descriptor, wild, &of_step.counters);
-                check_definition(&set, &host, &truth.expected, &of_set, "a query set");
+                check_definition(&set, &host, &reference.expected, &of_set, "a query set");
                 if descriptor.outputs.growth == Growth::Grow {
-                    check_searches(descriptor, &host, &of_set, &truth.on_cpu);
+                    check_searches(descriptor, &host, &of_set, &reference.on_cpu);
                 }
                 tally.count(&of_step);
                 tally.count(&of_set);
                 return;
             }
-            Engine::Own(gpu) => whole(descriptor, || {
+            Engine::Gpu(gpu) => whole(descriptor, || {
                 submit(&adapter, gpu, scene);
                 read(gpu)
             }),
         };
         tally.count(&result);
-        check_definition(descriptor, &host, &truth.expected, &result, "definition");
-        check_reference(descriptor, &host, &result, &truth.on_cpu);
+        check_definition(descriptor, &host, &reference.expected, &result, "definition");
+        check_reference(descriptor, &host, &result, &reference.on_cpu);
         check_work(descriptor, wild, &result.counters);
         if descriptor.outputs.growth == Growth::Grow {
-            check_cells(&result, &truth.on_cpu);
+            check_cells(&result, &reference.on_cpu);
             if descriptor.outputs.order == ResultOrder::Deterministic && !case.has_filter() {
                 assert!(
                     result.pairs == trace(descriptor, &host).unwrap().pairs,
                     "order of pairs"
                 );
             }
-        } else if let Engine::Own(gpu) = self.engine(case) {
+        } else if let Engine::Gpu(gpu) = self.engine(case) {
             join_pages(&adapter, gpu, case, &host, result);
         }
         let Some(later) = wild.later_input().filter(|_| !case.has_filter()) else {
             return;
         };
         let result = match self.engine(case) {
-            Engine::Whole(headless) => block_on(headless.query(&later)).unwrap(),
-            Engine::Own(gpu) => whole(descriptor, || {
-                let mut encoder = encoder(&adapter);
-                gpu.query(&mut encoder, later).unwrap();
-                adapter.queue.submit([encoder.finish()]);
-                read(gpu)
-            }),
+            Engine::BroadPhase(broad_phase) => block_on(broad_phase.query(&later)).unwrap(),
+            Engine::Gpu(gpu) => whole(descriptor, || query(&adapter, gpu, later)),
         };
         tally.count(&result);
         check_later(descriptor, &host, &later, &result);
@@ -285,7 +284,7 @@ fn without_queries(scene: Scene<'_>) -> Scene<'_> {
 }
 
 /// Returns the results of the step and of the set.
-fn ask_set(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) -> (StepResult, StepResult) {
+fn run_query_set(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) -> (StepResult, StepResult) {
     let descriptor = gpu.descriptor();
     let (is_fixed, mut set) = (
         descriptor.outputs.growth == Growth::Fixed,
@@ -380,12 +379,12 @@ impl Tally {
     }
 }
 
-struct Truth {
+struct Reference {
     on_cpu: StepResult,
     expected: Expected,
 }
 
-impl Truth {
+impl Reference {
     fn new(case: &Case) -> Self {
         let scene = case.wild.scene(generation());
         Self {
@@ -401,18 +400,21 @@ impl Truth {
     }
 }
 
-/// Returns the faults of a case.
-fn judge(device: &mut Device, case: &Case, tally: &mut Tally) -> Vec<String> {
-    let truth = match caught(|| Truth::new(case)) {
-        Ok(truth) => truth,
+fn faults_of(device: &mut Device, case: &Case, tally: &mut Tally) -> Vec<String> {
+    let reference = match caught(|| Reference::new(case)) {
+        Ok(reference) => reference,
         Err(fault) => return vec![format!("CPU: {fault}")],
     };
     tally.scenes += 1;
     let mut faults = Vec::new();
     if device.is_first {
-        faults.extend(caught(|| truth.check(case)).err().map(|fault| format!("CPU: {fault}")));
+        faults.extend(
+            caught(|| reference.check(case))
+                .err()
+                .map(|fault| format!("CPU: {fault}")),
+        );
     }
-    if let Err(fault) = caught(|| device.check(case, &truth, tally)) {
+    if let Err(fault) = caught(|| device.check(case, &reference, tally)) {
         faults.push(format!("{}: {fault}", device.adapter.name));
         // A step may have stopped half-way.
         device.engines.remove(&kind_of(case));
@@ -441,7 +443,7 @@ fn run(adapter: TestAdapter, scenes: Range<u64>, is_first: bool) -> (Tally, Vec<
         if is_single {
             eprintln!("{:?}\n{:?}", case.descriptor, case.wild);
         }
-        let of_case = judge(&mut device, &case, &mut tally);
+        let of_case = faults_of(&mut device, &case, &mut tally);
         for fault in &of_case {
             eprintln!("{}: {fault}", case.name());
         }
@@ -471,14 +473,14 @@ fn print_smaller(device: &mut Device, case: Case, fault: &str) {
         wild: case.wild.clone(),
         ..case
     };
-    let mut judged = |wild: &Wild| {
+    let mut faults_of_smaller = |wild: &Wild| {
         smaller.wild = wild.clone();
-        judge(device, &smaller, &mut Tally::default())
+        faults_of(device, &smaller, &mut Tally::default())
     };
     let wild = shrunk(case.wild, |wild| {
-        judged(wild).iter().any(|fault| start(fault) == wanted)
+        faults_of_smaller(wild).iter().any(|fault| start(fault) == wanted)
     });
-    eprintln!("made smaller: {wild:?}\n{:?}", judged(&wild));
+    eprintln!("made smaller: {wild:?}\n{:?}", faults_of_smaller(&wild));
 }
 
 #[test]

@@ -100,30 +100,34 @@ fn check_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) {
     }
 }
 
-/// Queries of a kept table give the results of a step.
-fn check_kept_table(number: u64, descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild) {
+/// Queries of a cached table give the results of a step.
+fn check_cached_table(number: u64, descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild) {
     let scene = wild.scene(number);
     let mut descriptor = *descriptor;
     descriptor.count_candidates = number.is_multiple_of(4);
-    let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
-    assert_eq!(kept.step_scene(&scene), step_scene(&descriptor, &scene));
+    let mut broad_phase = CpuBroadPhase::new(&descriptor).unwrap();
+    assert_eq!(broad_phase.step_scene(&scene), step_scene(&descriptor, &scene));
     let modes = (number as usize..).map(|turn| RAY_MODES[turn % 3]);
     for (mut query, ray_mode) in wild.later_input().into_iter().chain([scene.query; 2]).zip(modes) {
-        kept.set_ray_mode(ray_mode);
+        broad_phase.set_ray_mode(ray_mode);
         descriptor.outputs.ray_mode = ray_mode;
         query.rays = scene.query.rays;
         let mut expected = step_scene(&descriptor, &Scene { query, ..scene }).unwrap();
         (expected.pairs, expected.world_pairs) = Default::default();
-        assert_eq!(kept.query(&query).unwrap(), expected, "a query of the kept table");
+        assert_eq!(
+            broad_phase.query(&query).unwrap(),
+            expected,
+            "a query of the cached table"
+        );
     }
 }
 
-/// Counts pairs, hits and query results.
-fn judge(number: u64, is_single: bool) -> [usize; 3] {
+/// Returns the numbers of pairs, hits and query results.
+fn check_scene(number: u64, is_single: bool) -> [usize; 3] {
     let mut descriptor = wild::descriptor(number);
     let has_few_entries = descriptor.outputs.growth == Growth::Fixed && number % 6 == 1;
     if has_few_entries {
-        // Of the uniform scheme; others need one for each object.
+        // Other schemes need an entry for each object.
         descriptor.outputs.capacities.entries = Some(40);
     }
     let wild = wild::scene(number, &descriptor);
@@ -141,7 +145,7 @@ fn judge(number: u64, is_single: bool) -> [usize; 3] {
     check_passes(&descriptor, &passes, &result);
     check_table(&passes);
     check_pairs(&descriptor, &scene);
-    check_kept_table(number, &descriptor, &wild);
+    check_cached_table(number, &descriptor, &wild);
     [result.pairs.len(), result.ray_hits.len(), result.query_objects.len()]
 }
 
@@ -149,13 +153,13 @@ fn judge(number: u64, is_single: bool) -> [usize; 3] {
 fn wild_scenes_follow_the_definition_on_the_cpu() {
     let scenes = wild::selected(SCENES);
     let is_single = scenes.clone().count() == 1;
-    let judged: Vec<_> = scenes
+    let results: Vec<_> = scenes
         .into_par_iter()
-        .map(|number| (number, caught(|| judge(number, is_single))))
+        .map(|number| (number, caught(|| check_scene(number, is_single))))
         .collect();
     let mut found = [0; 3];
     let mut failed = Vec::new();
-    for (number, result) in judged {
+    for (number, result) in results {
         match result {
             Ok(counts) => found = [0, 1, 2].map(|place| found[place] + counts[place]),
             Err(fault) => failed.push(format!(

@@ -1,4 +1,4 @@
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use crate::common::steps::upload;
 use gpu_broad_phase::{Aabb, DeviceCount, Queries, Ray, Rays, Scene, SweptRay, wgpu};
 use wild::{Rng, Strided, Wild, WildQueries};
 
@@ -91,13 +91,7 @@ impl Inputs {
         .map(|strided| &strided.words[..])
         .into_iter()
         .chain([&counts[..]])
-        .map(|words| {
-            device.create_buffer_init(&BufferInitDescriptor {
-                label: Some("buffer of the caller"),
-                contents: bytemuck::cast_slice(words),
-                usage: wgpu::BufferUsages::STORAGE,
-            })
-        })
+        .map(|words| upload(device, words, wgpu::BufferUsages::STORAGE))
         .collect::<Vec<_>>()
         .try_into()
         .expect("seven buffers")

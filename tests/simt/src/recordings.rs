@@ -63,15 +63,13 @@ pub fn check_wild(adapter: &TestAdapter, numbers: impl Iterator<Item = u64>) {
         let Some(later) = wild.later_input() else {
             continue;
         };
-        let mut ask = || {
-            let mut encoder = encoder(adapter);
-            gpu.query(&mut encoder, later).unwrap();
-            adapter.queue.submit([encoder.finish()]);
-            block_on(gpu.read_back()).unwrap()
-        };
-        let first = ask();
+        let first = steps::query(adapter, &mut gpu, later);
         let is_complete = first.counters.is_complete() || descriptor.outputs.growth == Growth::Fixed;
-        let result = if is_complete { first } else { ask() };
+        let result = if is_complete {
+            first
+        } else {
+            steps::query(adapter, &mut gpu, later)
+        };
         check_later(&descriptor, &scene, &later, &result);
     }
 }

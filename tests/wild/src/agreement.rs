@@ -26,14 +26,14 @@ impl Expected {
         }
     }
 
-    /// Takes out what a pair filter refuses. `admits` takes the smaller index first.
-    pub fn keep_pairs(&mut self, scene: &Scene<'_>, admits: impl Fn(u32, u32) -> bool) {
+    /// Removes pairs that `admits` rejects. Its first parameter is the smaller index.
+    pub fn retain_pairs(&mut self, scene: &Scene<'_>, admits: impl Fn(u32, u32) -> bool) {
         self.pairs.retain(|pair| admits(pair.a, pair.b));
         if let Queries::Objects(SelfQuery::Overlaps { .. }) = scene.query.queries {
             for (a, found) in (0u32..).zip(&mut self.found) {
-                let is_kept = |&(b, _): &(u32, f64)| admits(a.min(b), a.max(b));
-                found.surely.retain(is_kept);
-                found.perhaps.retain(is_kept);
+                let is_admitted = |&(b, _): &(u32, f64)| admits(a.min(b), a.max(b));
+                found.surely.retain(is_admitted);
+                found.perhaps.retain(is_admitted);
             }
         }
     }

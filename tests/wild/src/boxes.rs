@@ -9,7 +9,7 @@ pub(crate) struct Space {
     pub middle: [f64; 3],
     /// Axis on which all objects have the same coordinate.
     pub flat: Option<usize>,
-    /// Largest half extents of rays, but for a few odd ones.
+    /// Limit of the half extents of rays, which a few odd rays exceed.
     pub widest: f64,
 }
 
@@ -39,7 +39,7 @@ pub(crate) fn nudged(value: f32, rng: &mut Rng) -> f32 {
     }
 }
 
-/// The same on all platforms, unlike `f32::min` of two zeros.
+/// Returns the box of two opposite corners. Unlike `f32::min`, it orders zeros alike on all platforms.
 pub(crate) fn between(a: [f32; 3], b: [f32; 3]) -> Aabb {
     let sides = [0, 1, 2].map(|axis| match (a[axis], b[axis]) {
         (a, b) if a <= b => [a, b],

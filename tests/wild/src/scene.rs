@@ -28,7 +28,7 @@ const PIPELINES: [(bool, bool, bool); 7] = [
     (false, true, true),
 ];
 
-/// True if daily runs take the descriptor: three choices, and one more per scheme, so that all pairs of options occur.
+/// True if daily runs take the descriptor: two choices for all schemes, a third for `Hierarchical` and for `Adaptive`.
 /// Software drivers take half a second to compile each pipeline of another choice.
 pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     let is_periodic = descriptor.periods != [0.0; 3];
@@ -217,7 +217,7 @@ fn queries(
     (queries, mode)
 }
 
-/// Kind of the objects, the objects, their space, and the number of rays.
+/// Kind of the objects, objects, space, and number of rays.
 type Contents = (&'static str, Vec<Aabb>, Space, usize);
 
 fn large(number: u64, rng: &mut Rng) -> Contents {

@@ -5,7 +5,7 @@ use gpu_broad_phase::{Aabb, Query, Ray, SweptRay};
 use crate::Rng;
 use crate::boxes::{Space, around, between, filter, float, spoil};
 
-/// A corner of an object, a point in or about one, or any other.
+/// Returns a corner of an object, a point in or near one, or any point.
 fn place(objects: &[Aabb], space: &Space, rng: &mut Rng) -> [f32; 3] {
     let near = 4.0 * space.unit;
     match (rng.below(6), objects.len()) {

@@ -1,4 +1,4 @@
-//! Scenes of given sizes, of boxes as they are in programs, with a few odd ones among them.
+//! Scenes of a chosen number of boxes, most of them like those of programs and a few odd.
 
 use gpu_broad_phase::{Aabb, Query, Ray, SweptRay};
 

@@ -2,7 +2,7 @@ use gpu_broad_phase::{Aabb, BoxLayout, BoxWords, Source, wgpu};
 
 use crate::Rng;
 
-const FORMS: [BoxLayout; 2] = [BoxLayout::MinMax, BoxLayout::CenterHalf];
+const LAYOUTS: [BoxLayout; 2] = [BoxLayout::MinMax, BoxLayout::CenterHalf];
 const WORDS: [BoxWords; 3] = [BoxWords::Filters, BoxWords::Padding, BoxWords::Tight];
 /// Words between offsets that all devices bind in place.
 const ALIGNMENT: usize = 64;
@@ -45,19 +45,19 @@ impl Strided {
 
     /// Boxes in a random layout. Also returns the boxes that a step reads from it.
     pub fn boxes(boxes: &[Aabb], rng: &mut Rng) -> (Self, Vec<Aabb>) {
-        let (form, words) = (rng.one_of(&FORMS), rng.one_of(&WORDS));
+        let (layout, words) = (rng.one_of(&LAYOUTS), rng.one_of(&WORDS));
         let mut read = Vec::new();
         let mut rows = Vec::new();
-        for given in boxes {
-            let (first, second, bounds) = match form {
+        for object in boxes {
+            let (first, second, bounds) = match layout {
                 BoxLayout::CenterHalf => {
-                    let half = [0, 1, 2].map(|axis| 0.5 * given.max[axis] - 0.5 * given.min[axis]);
-                    let centre = given
+                    let half = [0, 1, 2].map(|axis| 0.5 * object.max[axis] - 0.5 * object.min[axis]);
+                    let centre = object
                         .min
                         .map(|low| if low.is_finite() { low * 1.1 } else { rng.unit() });
                     (centre, half, Aabb::from_center_half(centre, half))
                 }
-                _ => (given.min, given.max, Aabb::new(given.min, given.max)),
+                _ => (object.min, object.max, Aabb::new(object.min, object.max)),
             };
             let mut further = |filter: u32| match words {
                 BoxWords::Filters => Some(filter),
@@ -65,11 +65,11 @@ impl Strided {
                 _ => None,
             };
             rows.extend(first.map(f32::to_bits));
-            rows.extend(further(given.layers));
+            rows.extend(further(object.layers));
             rows.extend(second.map(f32::to_bits));
-            rows.extend(further(given.group));
+            rows.extend(further(object.group));
             let (layers, group) = match words {
-                BoxWords::Filters => (given.layers, given.group),
+                BoxWords::Filters => (object.layers, object.group),
                 _ => (Aabb::ALL_LAYERS, 0),
             };
             read.push(Aabb {
@@ -80,7 +80,7 @@ impl Strided {
         }
         let element = if matches!(words, BoxWords::Tight) { 6 } else { 8 };
         let strided = Self {
-            layout: Some((form, words)),
+            layout: Some((layout, words)),
             ..Self::new(&rows, element, rng)
         };
         (strided, read)
@@ -96,7 +96,7 @@ impl Strided {
     }
 
     pub fn boxes_source<'b>(&self, buffer: &'b wgpu::Buffer) -> Source<'b, Aabb> {
-        let (form, words) = self.layout.expect("boxes");
-        self.source(buffer).layout(form, words)
+        let (layout, words) = self.layout.expect("boxes");
+        self.source(buffer).layout(layout, words)
     }
 }
