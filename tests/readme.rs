@@ -15,6 +15,10 @@ fn block(text: &str, heading: &str, language: &str) -> String {
     text[..text.find("```").expect("its end")].to_owned()
 }
 
+fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| Path::new(ROOT).join("target"), PathBuf::from)
+}
+
 struct Fresh {
     folder: TempDir,
 }
@@ -36,7 +40,7 @@ impl Fresh {
         self.folder.path().join("first")
     }
 
-    /// Returns the folder of the unpacked package.
+    /// Returns the folder of the unpacked package. It is always the same, so that builds replace each other.
     fn package(&self) -> PathBuf {
         let folder = self.folder.path();
         let words = "package --quiet --package gpu-broad-phase --locked --allow-dirty --no-verify --target-dir";
@@ -44,13 +48,16 @@ impl Fresh {
         self.cargo(&words, Path::new(ROOT));
         let packed = format!("gpu-broad-phase-{}", env!("CARGO_PKG_VERSION"));
         let file = format!("package/{packed}.crate");
-        let output = self.run("tar", &["-xf", &file], folder);
+        let unpacked = target().join("readme");
+        std::fs::create_dir_all(&unpacked).unwrap();
+        // Times of packed files are constant, so cargo would not see that they changed.
+        let words = ["-xmf", &file, "-C", unpacked.to_str().unwrap()];
+        let output = self.run("tar", &words, folder);
         assert!(output.status.success(), "{output:?}");
-        folder.join(packed)
+        unpacked.join(packed)
     }
 
     fn run(&self, program: &str, words: &[&str], folder: &Path) -> Output {
-        let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| Path::new(ROOT).join("target").into());
         let mut command = Command::new(program);
         // cargo's variables for tests would mislead the cargo started here.
         for (name, _) in std::env::vars_os() {
@@ -60,7 +67,7 @@ impl Fresh {
             }
         }
         let command = command.args(words).current_dir(folder);
-        command.env("CARGO_TARGET_DIR", target).output().unwrap()
+        command.env("CARGO_TARGET_DIR", target()).output().unwrap()
     }
 
     fn cargo(&self, words: &[&str], folder: &Path) -> String {

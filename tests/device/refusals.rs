@@ -382,6 +382,12 @@ fn every_mistake_is_refused_with_its_error_and_loses_nothing() {
 #[test]
 fn errors_without_a_row_are_in_the_named_test() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../");
+    let declared = declared();
+    assert!(
+        WITHOUT_ROW
+            .iter()
+            .all(|(variant, _)| declared.iter().any(|name| name == variant))
+    );
     for (variant, file) in WITHOUT_ROW.into_iter().filter(|(_, reason)| reason.ends_with(".rs")) {
         let text = std::fs::read_to_string(root.to_owned() + file).expect(file);
         assert!(text.contains(variant), "{file} does not name {variant}");

@@ -21,16 +21,22 @@ struct Case {
 }
 
 impl Case {
-    /// Takes `counts` objects of large scenes, which are every sixteenth, from the numbers `16 * seed + 15` on.
+    /// Takes `counts` objects of two large scenes, which are every sixteenth, from the numbers `16 * seed + 15` on.
     fn new(descriptor: &BroadPhaseDescriptor<'_>, seeds: [u64; 2], counts: [usize; 2]) -> Self {
-        let large = |place: usize| {
-            let scenes = (seeds[place]..).map(|seed| wild::scene(16 * seed + 15, descriptor));
-            let has_enough = |wild: &Wild| wild.objects.len() >= counts[place];
-            let mut wild = { scenes }.find(has_enough).unwrap();
+        let mut used = None;
+        let mut large = |place: usize| {
+            let numbers = (seeds[place]..)
+                .map(|seed| 16 * seed + 15)
+                .filter(|&number| used != Some(number));
+            let mut scenes = numbers.map(|number| (number, wild::scene(number, descriptor)));
+            let has_enough = |(_, wild): &(u64, Wild)| wild.objects.len() >= counts[place];
+            let (number, mut wild) = scenes.find(has_enough).unwrap();
             wild.objects.truncate(counts[place]);
             wild.worlds.truncate(counts[place]);
             wild.rays.truncate(60);
             (wild.is_swept, wild.mode, wild.statics) = (true, QueryMode::All, 0);
+            drop(scenes);
+            used = Some(number);
             wild
         };
         let (mut statics, moving) = (large(0), large(1));

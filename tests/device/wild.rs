@@ -251,6 +251,7 @@ fn check_cells(result: &StepResult, on_cpu: &StepResult) {
             })
             .collect()
     };
+    assert_eq!(result.ray_cell_offsets.len(), on_cpu.ray_cell_offsets.len());
     for (ray, (found, expected)) in cells(result).iter().zip(&cells(on_cpu)).enumerate() {
         for (cells, others) in [(found, expected), (expected, found)] {
             let is_near = |cell: &RayCell| {
@@ -260,10 +261,11 @@ fn check_cells(result: &StepResult, on_cpu: &StepResult) {
                     others.contains(&RayCell { level, x, y, z })
                 })
             };
-            let far = cells.difference(others).find(|cell| !is_near(cell));
+            let differing = cells.difference(others);
+            let far = differing.clone().find(|cell| !is_near(cell));
             assert!(
-                far.is_none(),
-                "{far:?} of ray {ray} is only in one of {cells:?} and {others:?}"
+                far.is_none() && differing.count() <= 2 + cells.len() / 16,
+                "ray {ray}: {cells:?}, not {others:?}"
             );
         }
     }
