@@ -69,7 +69,8 @@ pub enum RayMode {
 pub enum ResultOrder {
     /// An order that depends only on the input and the device, not on earlier steps.
     ///
-    /// Devices and the CPU engine may order rows differently. Sort before you compare, or use [`Sorted`](Self::Sorted).
+    /// Devices and the CPU engine, whose pairs are sorted in any case, may order rows differently. Sort before you
+    /// compare, or use [`Sorted`](Self::Sorted).
     #[default]
     Deterministic,
     /// Ascending order: pairs by `a`, then `b`; hits and results by object. Bytes are the same with every scheme, on

@@ -2,6 +2,7 @@ use std::mem::take;
 
 use super::lists::{Found, Lists, MAX_OF_ALL};
 use super::nearest::nearest;
+use super::pairs::PairSearch;
 use super::query_lists::QueryLists;
 use super::query_walk::Source;
 use super::ray_search;
@@ -13,21 +14,17 @@ use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, self_query};
 use crate::api::result::StepResult;
-use crate::api::types::{Pair, RayHit, SweptRay};
+use crate::api::types::{RayHit, SweptRay};
 use crate::layout::blocks::{Overrides, PairBlocks, QueryBlocks, QueryParams, RayBlocks, RayParams, add64};
 use crate::reference::host::HostScene;
 use crate::reference::outputs::Outputs;
 use crate::reference::pairs::pair_excludes::Admits;
-use crate::reference::pairs::pair_static::walk_static;
-use crate::reference::pairs::pair_walk::walk_pairs;
-use crate::reference::pairs::world_pairs::world_pairs;
 use crate::reference::params::pair_params;
 use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_any::any_by;
 use crate::reference::rays::ray_closest::closest_by;
 use crate::reference::rays::ray_hits::ray_count_of;
 use crate::shared::lists::sort_lists;
-use crate::shared::runs::{self, Walked};
 
 pub(super) struct Answer<'a> {
     table: &'a Table,
@@ -80,49 +77,16 @@ impl<'a> Answer<'a> {
             filters: overrides.filters && self.table.have_filters,
             ..overrides
         };
-        let input = reads.pairs();
-        let walk = |row: u32, found: &mut Found<'_, Pair>| Walked {
-            candidates: walk_pairs(&params, &input, overrides, row, |own, other| {
-                found.accept(Pair::new(own, other));
-            }),
-            is_invalid: false,
-        };
-        let mut lists = Lists::find(params.entry_capacity, capacity, &walk);
+        let search = PairSearch::new(params, overrides, self.table, reads);
+        let mut lists = search.find(capacity);
         add64(counters, word::PAIR_CANDIDATES, lists.candidates);
-        let mut counts = take(&mut lists.counts);
-        let static_input = reads.static_pairs();
-        let static_walk = static_input.as_ref().map(|input| {
-            |row: u32, found: &mut Found<'_, Pair>| {
-                let own = input.own_records[row as usize].object;
-                let accept = |other| found.accept(Pair::new(own, other));
-                Walked {
-                    candidates: walk_static(&params, input, overrides, row, accept),
-                    is_invalid: false,
-                }
-            }
-        });
-        let static_lists = static_walk.as_ref().map(|walk| {
-            let mut lists = Lists::find(params.pairs.static_rows(), capacity, walk);
-            add64(counters, word::PAIR_CANDIDATES, lists.candidates);
-            counts.truncate(params.entry_capacity as usize);
-            counts.append(&mut lists.counts);
-            lists
-        });
+        let counts = take(&mut lists.counts);
         if params.world_count > 1 {
-            self.result.world_pairs = world_pairs(&params, reads.own.table.records, reads.own.values, &counts);
+            self.result.world_pairs = search.world_pairs(&counts);
         }
-        let is_sorted = self.outputs.is_sorted();
-        (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |written, offsets| {
-            let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
-            lists.write(offsets, &mut pairs, &walk);
-            if let (Some(lists), Some(walk)) = (static_lists, &static_walk) {
-                lists.write(&offsets[params.entry_capacity as usize..], &mut pairs, walk);
-            }
-            if is_sorted {
-                runs::sort(&mut pairs);
-            }
-            pairs
-        })?;
+        (_, self.result.pairs) = self
+            .outputs
+            .write(Output::Pairs, counts, |written, _| search.write(lists, written))?;
         Ok(())
     }
 
@@ -175,7 +139,8 @@ impl<'a> Answer<'a> {
                     let ray = load_ray(params, &rays[row as usize]);
                     ray_search::walk(params, &tables, &trees, overrides, &ray, found)
                 };
-                let mut lists = Lists::find(ray_count_of(params, &tables), capacity, &walk);
+                let most = capacity.map_or(MAX_OF_ALL, |capacity| MAX_OF_ALL.min(capacity as usize));
+                let mut lists = Lists::find(most, ray_count_of(params, &tables), &walk);
                 counters[word::RAYS_INVALID] += lists.invalid;
                 add64(counters, word::RAY_CANDIDATES, lists.candidates);
                 let counts = take(&mut lists.counts);

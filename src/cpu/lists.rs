@@ -16,7 +16,15 @@ pub(crate) struct Found<'a, T> {
     room: usize,
 }
 
-impl<T> Found<'_, T> {
+impl<'a, T> Found<'a, T> {
+    pub fn all(cached: &'a mut Vec<T>) -> Self {
+        Self {
+            count: 0,
+            cached,
+            room: usize::MAX,
+        }
+    }
+
     pub fn accept(&mut self, item: T) {
         self.count = self.count.wrapping_add(1);
         if self.cached.len() < self.room {
@@ -42,17 +50,8 @@ struct Run<T> {
 }
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Walks all rows. Caches at most `capacity` items. `walk` finds the same items of a row in every call.
-    pub fn find(
-        rows: u32,
-        capacity: Option<u32>,
-        walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send),
-    ) -> Self {
-        let most = capacity.map_or(MAX_OF_ALL, |capacity| MAX_OF_ALL.min(capacity as usize));
-        Self::find_within(most, rows, walk)
-    }
-
-    fn find_within(most: usize, rows: u32, walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send)) -> Self {
+    /// Walks all rows. Caches at most `most` items. `walk` finds the same items of a row in every call.
+    pub fn find(most: usize, rows: u32, walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send)) -> Self {
         let room = AtomicUsize::new(most);
         let find = |rows: Rows<'_>| {
             let mut found = Vec::new();
@@ -95,6 +94,24 @@ impl<T: Copy + Send + Sync> Lists<T> {
             invalid: runs.iter().map(|run| run.invalid).sum(),
             runs,
         }
+    }
+
+    pub fn is_cached(&self) -> bool {
+        self.runs.iter().all(|run| run.found.is_some())
+    }
+
+    /// Returns the items of each run. Runs that were not cached are walked by `walk`, which may drop items.
+    pub fn into_runs(self, walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send)) -> Vec<Vec<T>> {
+        let mut runs: Vec<_> = self.runs.into_iter().map(|run| (run.rows, run.found)).collect();
+        let walked = runs.iter_mut().filter(|(_, found)| found.is_none()).collect();
+        for_each(walked, |(rows, found): &mut (Range<u32>, Option<Vec<T>>)| {
+            let mut all = Vec::new();
+            for row in rows.clone() {
+                walk(row, &mut Found::all(&mut all));
+            }
+            *found = Some(all);
+        });
+        runs.into_iter().filter_map(|(_, found)| found).collect()
     }
 
     /// Writes each row's items to `all` at the row's offset. Drops items beyond the end of `all`.
@@ -150,7 +167,7 @@ mod tests {
                 }
             };
             let expected: Vec<_> = (0..rows).flat_map(numbers).collect();
-            let mut lists = Lists::find_within(most, rows, &walk);
+            let mut lists = Lists::find(most, rows, &walk);
             let kept = lists.runs.iter().filter(|run| run.found.is_some()).count();
             let runs = lists.runs.len();
             assert_eq!(kept == runs, (step, most) == (3, MAX_OF_ALL));
@@ -166,7 +183,7 @@ mod tests {
                 }))
                 .collect();
             for room in [expected.len(), expected.len() / 2 + 1, 1, 0] {
-                let mut lists = Lists::find_within(most, rows, &walk);
+                let mut lists = Lists::find(most, rows, &walk);
                 lists.counts.clear();
                 let mut all = vec![[u32::MAX; 2]; room];
                 lists.write(&offsets, &mut all, &walk);

@@ -6,14 +6,18 @@ use crate::layout::grid::{Params, Record, ordered, unordered};
 use crate::reference::rows::CellTable;
 use crate::shared::runs::{join, map};
 
-/// Enough for 32 levels of 2^32 entries in all.
-const STACK: usize = 32 + 8 * 11;
+/// Axes on which a box is shorter than this share of its longest side do not count as long.
+const SHORT: f32 = 0.25;
+/// Sets of long axes.
+const SHAPES: usize = 7;
+/// Enough for trees of 32 levels and the large list, with 2^32 entries in all.
+const STACK: usize = 33 * SHAPES + 8 * 11;
 /// Fewer items are arranged by one thread.
 const MANY: usize = 4096;
 /// No distance of these boxes is at most any other.
 const EMPTY: Block = [[[f32::NAN; LANES]; 3]; 2];
 
-/// For each world, a tree of each level, and one of the large list. The eight children of a node follow each other.
+/// For each world, a tree of each level, and one of the large list, or several by the shape of boxes. The eight children of a node follow each other.
 #[derive(Clone, Debug)]
 pub(super) struct Trees {
     /// Boxes of the children of each node. Leaves come first, whose children are objects.
@@ -26,6 +30,8 @@ pub(super) struct Trees {
     children: Vec<u32>,
     /// Worlds and nodes, sorted.
     roots: Vec<[u32; 2]>,
+    /// World of each leaf.
+    worlds: Vec<u32>,
     /// Boxes with infinite bounds, which are in no tree.
     infinite: Vec<Record>,
     /// Largest coordinate of the other boxes.
@@ -33,11 +39,21 @@ pub(super) struct Trees {
     pub have_filters: bool,
 }
 
+/// Searches that the shape of nodes suits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Searches {
+    /// Of boxes of any shape, for small queries and rays: nodes are nearly cubes.
+    Small,
+    /// Of boxes for each other: boxes of other long axes are in other trees, and nodes are nearly shaped like their
+    /// boxes, so that few nodes meet.
+    Equal,
+}
+
 /// Center and entry of a box.
 type Item = ([f32; 3], u32);
 
 impl Trees {
-    pub fn new(params: &Params, table: CellTable<'_>, have_filters: bool) -> Self {
+    pub fn new(params: &Params, table: CellTable<'_>, have_filters: bool, searches: Searches) -> Self {
         let record = |entry: u32| &table.records[entry as usize];
         let is_finite = |entry: &u32| {
             let Record { low, high, .. } = record(*entry);
@@ -51,16 +67,25 @@ impl Trees {
             (first..end).collect()
         });
         let mut groups: Vec<Vec<u32>> = levels.chain([large]).collect();
-        if params.has_worlds() {
+        let of_tree = |entry: u32| {
+            let record = record(entry);
+            let shape = if searches == Searches::Equal {
+                long_axes(record)
+            } else {
+                0
+            };
+            (record.world, shape)
+        };
+        if params.has_worlds() || searches == Searches::Equal {
             for entries in &mut groups {
-                entries.sort_by_key(|&entry| record(entry).world);
+                entries.sort_by_key(|&entry| of_tree(entry));
             }
         }
-        let worlds = groups
+        let trees = groups
             .iter()
-            .flat_map(|entries| entries.chunk_by(|&a, &b| record(a).world == record(b).world));
+            .flat_map(|entries| entries.chunk_by(|&a, &b| of_tree(a) == of_tree(b)));
         let (mut blocks, mut names, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
-        for entries in worlds {
+        for entries in trees {
             let mut items = map(entries.len() as u32, |index| {
                 let entry = entries[index as usize];
                 let Record { low, high, .. } = record(entry);
@@ -70,7 +95,20 @@ impl Trees {
             let centers = |axis: usize| items.iter().map(move |item| item.0[axis]);
             let low = [0, 1, 2].map(|axis| centers(axis).fold(f32::INFINITY, f32::min));
             let high = [0, 1, 2].map(|axis| centers(axis).fold(f32::NEG_INFINITY, f32::max));
-            arrange(&mut items, [low, high]);
+            let sides = match searches {
+                Searches::Small => [1.0; 3],
+                Searches::Equal => {
+                    let side = |axis: usize| {
+                        let lengths = items.iter().map(|&(_, entry)| {
+                            let Record { low, high, .. } = record(entry);
+                            unordered(high[axis]) - unordered(low[axis])
+                        });
+                        lengths.sum::<f32>() / items.len() as f32
+                    };
+                    [0, 1, 2].map(side)
+                }
+            };
+            arrange(&mut items, [low, high], sides);
             let first = blocks.len() as u32;
             blocks.extend(map(items.len().div_ceil(LANES) as u32, |leaf| {
                 let items = items[leaf as usize * LANES..].iter().take(LANES);
@@ -83,8 +121,9 @@ impl Trees {
         let bounds = blocks.iter().flatten().flatten().flatten();
         let size = bounds.fold(0.0, |size, bound| larger(bound.abs(), size));
         let mut ends: Vec<_> = (1..=blocks.len()).map(|leaf| (leaf * LANES) as u32).collect();
-        let (mut children, mut roots) = (Vec::new(), Vec::new());
+        let (mut children, mut roots, mut worlds) = (Vec::new(), Vec::new(), Vec::new());
         for (world, mut nodes) in leaves {
+            worlds.resize(nodes.end as usize, world);
             while nodes.len() > 1 {
                 let firsts = nodes.clone().step_by(LANES);
                 children.extend(firsts.clone());
@@ -107,6 +146,7 @@ impl Trees {
             ends,
             children,
             roots,
+            worlds,
             infinite: infinite.into_iter().map(|entry| *record(entry)).collect(),
             size,
             have_filters,
@@ -188,6 +228,127 @@ impl Trees {
     }
 }
 
+/// Boxes whose pairs are found together: those of a leaf, or an infinite one.
+pub(super) struct Group {
+    block: Block,
+    objects: [u32; LANES],
+    pub world: u32,
+}
+
+impl Group {
+    /// Lanes whose boxes meet this one.
+    fn met(&self, low: [f32; 3], high: [f32; 3]) -> u32 {
+        lanes_met(&self.block, low, high)
+    }
+
+    fn corners(&self, lane: usize) -> [[f32; 3]; 2] {
+        self.block.map(|sides| sides.map(|lanes| lanes[lane]))
+    }
+}
+
+impl Trees {
+    pub fn groups(&self) -> u32 {
+        (self.worlds.len() + self.infinite.len()) as u32
+    }
+
+    pub fn group(&self, index: u32) -> Group {
+        let index = index as usize;
+        match index.checked_sub(self.worlds.len()) {
+            None => Group {
+                block: self.blocks[index],
+                objects: std::array::from_fn(|lane| self.objects[index * LANES + lane]),
+                world: self.worlds[index],
+            },
+            Some(place) => {
+                let record = &self.infinite[place];
+                let mut objects = [NONE; LANES];
+                objects[0] = record.object;
+                Group {
+                    block: block_of(std::iter::once(record)),
+                    objects,
+                    world: record.world,
+                }
+            }
+        }
+    }
+
+    /// Passes the objects of a group and those of these trees that their boxes meet to `visit`. With the `index` of a
+    /// group of these trees, visits only its own objects and those of later groups.
+    pub fn pairs(&self, group: &Group, index: Option<u32>, mut visit: impl FnMut(u32, u32)) {
+        let leaves = self.worlds.len();
+        let later = index
+            .and_then(|index| (index as usize + 1).checked_sub(leaves))
+            .unwrap_or(0);
+        for record in self.infinite[later..]
+            .iter()
+            .filter(|record| record.world == group.world)
+        {
+            let mut met = group.met(record.low.map(unordered), record.high.map(unordered));
+            while met != 0 {
+                visit(group.objects[met.trailing_zeros() as usize], record.object);
+                met &= met - 1;
+            }
+        }
+        if index.is_some_and(|index| index as usize >= leaves) {
+            return;
+        }
+        let own = index.map_or(0, |index| index as usize);
+        let [low, high] = parent(&[group.block]).map(|sides| sides.map(|lanes| lanes[0]));
+        let mut stack = [0u32; STACK];
+        let mut depth = 0;
+        let first = self.roots.partition_point(|root| root[0] < group.world);
+        for &[_, root] in self.roots[first..].iter().take_while(|root| root[0] == group.world) {
+            stack[depth] = root;
+            depth += 1;
+        }
+        while depth > 0 {
+            depth -= 1;
+            let node = stack[depth] as usize;
+            if self.ends[node] as usize <= own * LANES {
+                continue;
+            }
+            let block = &self.blocks[node];
+            if node >= leaves {
+                let mut near = lanes_met(block, low, high);
+                while near != 0 {
+                    stack[depth] = self.children[node - leaves] + near.trailing_zeros();
+                    depth += 1;
+                    near &= near - 1;
+                }
+                continue;
+            }
+            for (lane, &object) in group.objects.iter().enumerate().filter(|(_, object)| **object != NONE) {
+                let [low, high] = group.corners(lane);
+                let mut met = lanes_met(block, low, high);
+                if index == Some(node as u32) {
+                    met &= (u32::MAX << lane) << 1;
+                }
+                while met != 0 {
+                    visit(object, self.objects[node * LANES + met.trailing_zeros() as usize]);
+                    met &= met - 1;
+                }
+            }
+        }
+    }
+}
+
+/// Lanes of a block that a box meets, one bit each.
+#[inline(always)]
+fn lanes_met([lows, highs]: &Block, low: [f32; 3], high: [f32; 3]) -> u32 {
+    let bits: [u32; LANES] = std::array::from_fn(|lane| {
+        let meets = |axis: usize| (lows[axis][lane] <= high[axis]) & (low[axis] <= highs[axis][lane]);
+        u32::from(meets(0) & meets(1) & meets(2)) << lane
+    });
+    bits.into_iter().fold(0, |met, bit| met | bit)
+}
+
+/// Bits of the axes on which a box is long.
+fn long_axes(record: &Record) -> u32 {
+    let sides = [0, 1, 2].map(|axis| unordered(record.high[axis]) - unordered(record.low[axis]));
+    let least = SHORT * sides.into_iter().fold(0.0, f32::max);
+    (0..3).map(|axis| u32::from(sides[axis] >= least) << axis).sum()
+}
+
 fn block_of<'r>(records: impl Iterator<Item = &'r Record>) -> Block {
     let mut block = EMPTY;
     for (lane, Record { low, high, .. }) in records.enumerate() {
@@ -215,15 +376,17 @@ fn parent(children: &[Block]) -> Block {
     block
 }
 
-/// Halves the items at the median along the longest axis, until eight are left. The nodes of every height are full, but
-/// for the last.
-fn arrange(items: &mut [Item], bounds: [[f32; 3]; 2]) {
+/// Halves the items at the median along the axis that is longest in units of `sides`, until eight are left. The nodes of
+/// every height are full, but for the last.
+fn arrange(items: &mut [Item], bounds: [[f32; 3]; 2], sides: [f32; 3]) {
     if items.len() <= LANES {
         return;
     }
     let [low, high] = bounds;
     let length = |axis: usize| high[axis] - low[axis];
-    let axis = (0..3).max_by(|&a, &b| length(a).total_cmp(&length(b))).unwrap_or(0);
+    // Products, since sides may be 0.
+    let is_longer = |a: usize, b: usize| length(a) * sides[b] > length(b) * sides[a];
+    let axis = (1..3).fold(0, |longest, axis| if is_longer(axis, longest) { axis } else { longest });
     let mut node = LANES;
     while node * LANES < items.len() {
         node *= LANES;
@@ -236,9 +399,12 @@ fn arrange(items: &mut [Item], bounds: [[f32; 3]; 2]) {
     let (mut bounds_lower, mut bounds_upper) = (bounds, bounds);
     (bounds_lower[1][axis], bounds_upper[0][axis]) = (at, at);
     if is_large {
-        join(|| arrange(lower, bounds_lower), || arrange(upper, bounds_upper));
+        join(
+            || arrange(lower, bounds_lower, sides),
+            || arrange(upper, bounds_upper, sides),
+        );
     } else {
-        arrange(lower, bounds_lower);
-        arrange(upper, bounds_upper);
+        arrange(lower, bounds_lower, sides);
+        arrange(upper, bounds_upper, sides);
     }
 }

@@ -1,0 +1,298 @@
+//! Pairs of a table, from cells or from trees.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use super::ascending::ascending;
+use super::lists::{Found, Lists, MAX_OF_ALL};
+use super::table::Table;
+use super::trees::Trees;
+use crate::api::types::Pair;
+use crate::layout::blocks::{Overrides, PairBlocks};
+use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
+use crate::reference::pairs::pair_walk::{PairReads, Test, passes_filters, walk_pairs, walk_tests};
+use crate::reference::pairs::world_pairs::world_pairs;
+use crate::reference::reads::StepReads;
+use crate::shared::runs::{Walked, walk_in_runs};
+
+/// Entries whose box tests are counted to choose between cells and trees.
+const SAMPLES: u32 = 256;
+/// Number of box tests in cells that take as long as a search in trees.
+const TESTS_PER_SEARCH: u64 = 256;
+/// Maximum number of pairs that are cached above a fixed capacity.
+const MAX_OF_FIXED: u32 = 1 << 24;
+
+/// Rows of pairs. First those of moving objects with each other, by entry or by group of the trees. Then those of moving
+/// objects with static ones, by record or by group again.
+pub(super) struct PairSearch<'a> {
+    params: PairBlocks,
+    overrides: Overrides,
+    reads: StepReads<'a>,
+    input: PairReads<'a>,
+    statics: Option<StaticPairReads<'a>>,
+    /// Those of the moving, then of the static objects. `None` if cells are searched.
+    trees: Option<(Trees, Option<Trees>)>,
+}
+
+impl<'a> PairSearch<'a> {
+    pub fn new(params: PairBlocks, overrides: Overrides, table: &'a Table, reads: StepReads<'a>) -> Self {
+        let mut search = Self {
+            params,
+            overrides,
+            reads,
+            input: reads.pairs(),
+            statics: reads.static_pairs(),
+            trees: None,
+        };
+        // To count box tests, walks are those of the passes.
+        if !overrides.count_candidates && !params.table.is_uniform() && search.misses_are_many() {
+            search.use_trees(table);
+        }
+        search
+    }
+
+    fn use_trees(&mut self, table: &Table) {
+        let mut trees = table.pair_trees();
+        self.trees = trees.next().map(|own| (own, trees.next()));
+    }
+
+    fn misses_are_many(&self) -> bool {
+        let entries = self.input.table.ignored_begin(&self.params.table);
+        let step = (entries / SAMPLES).max(1) as usize;
+        let most = TESTS_PER_SEARCH * u64::from(entries.div_ceil(step as u32));
+        let counted = Overrides {
+            count_candidates: true,
+            ..self.overrides
+        };
+        let mut misses = 0u64;
+        for entry in (0..entries).step_by(step) {
+            walk_tests(&self.params, &self.input, self.overrides, entry, |test| {
+                misses += u64::from(!matches!(test, Test::Of { is_pair: true, .. }));
+            });
+            if let Some(statics) = &self.statics {
+                let mut found = 0;
+                let tests = walk_static(&self.params, statics, counted, entry, |_| found += 1);
+                misses += u64::from(tests.saturating_sub(found));
+            }
+            if misses > most {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn own_rows(&self) -> u32 {
+        match &self.trees {
+            Some((trees, _)) => trees.groups(),
+            None => self.params.pairs.entry_rows,
+        }
+    }
+
+    fn rows(&self) -> u32 {
+        self.own_rows().saturating_add(match &self.trees {
+            Some((trees, statics)) => statics.as_ref().map_or(0, |_| trees.groups()),
+            None => self.params.pairs.static_rows(),
+        })
+    }
+
+    fn walk(&self, row: u32, found: &mut Found<'_, Pair>) -> Walked {
+        let (params, overrides) = (&self.params, self.overrides);
+        let place = row.checked_sub(self.own_rows());
+        let candidates = match (&self.trees, place, &self.statics) {
+            (Some((own, statics)), _, _) => {
+                let group = own.group(place.unwrap_or(row));
+                let (trees, index) = match (place, statics) {
+                    (Some(_), Some(statics)) => (statics, None),
+                    _ => (own, Some(row)),
+                };
+                trees.pairs(&group, index, |a, b| {
+                    if self.admits(a, b) {
+                        found.accept(Pair::new(a, b));
+                    }
+                });
+                0
+            }
+            (None, Some(record), Some(statics)) => {
+                let own = statics.own_records[record as usize].object;
+                walk_static(params, statics, overrides, record, |other| {
+                    found.accept(Pair::new(own, other));
+                })
+            }
+            _ => walk_pairs(params, &self.input, overrides, row, |own, other| {
+                found.accept(Pair::new(own, other));
+            }),
+        };
+        let is_invalid = false;
+        Walked { candidates, is_invalid }
+    }
+
+    fn admits(&self, a: u32, b: u32) -> bool {
+        let object = |index: u32| &self.input.objects[index as usize];
+        let passes = !self.overrides.filters || passes_filters(object(a), object(b));
+        passes && !self.input.excludes.is_excluded(a, b)
+    }
+
+    pub fn find(&self, capacity: Option<u32>) -> Lists<Pair> {
+        let most = capacity.map_or(MAX_OF_ALL, |capacity| capacity.max(MAX_OF_FIXED) as usize);
+        Lists::find(most.min(MAX_OF_ALL), self.rows(), &|row, found| self.walk(row, found))
+    }
+
+    /// Returns the number of pairs of each world, modulo 2^32.
+    pub fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
+        let table = &self.reads.own;
+        let Some((trees, _)) = &self.trees else {
+            return world_pairs(&self.params, table.table.records, table.values, counts);
+        };
+        let mut world_pairs = vec![0u32; self.params.table.world_count as usize];
+        let worlds = (0..trees.groups()).map(|group| trees.group(group).world as usize);
+        for (&count, world) in counts.iter().zip(worlds.clone().chain(worlds)) {
+            if count > 0 {
+                world_pairs[world] = world_pairs[world].wrapping_add(count);
+            }
+        }
+        world_pairs
+    }
+
+    /// Returns the first `written` pairs of all that were found, sorted by `a`, then by `b`.
+    pub fn write(&self, lists: Lists<Pair>, written: u32) -> Vec<Pair> {
+        let objects = self.params.table.all_objects();
+        let last = match lists.is_cached() {
+            true => u32::MAX,
+            false => self.last_object(written),
+        };
+        let runs = lists.into_runs(&|row, found| {
+            let mut pairs = Vec::new();
+            let walked = self.walk(row, &mut Found::all(&mut pairs));
+            pairs
+                .into_iter()
+                .filter(|pair| pair.a <= last)
+                .for_each(|pair| found.accept(pair));
+            walked
+        });
+        let mut pairs = ascending(runs, objects);
+        pairs.truncate(written as usize);
+        pairs
+    }
+
+    /// Returns the smaller object of the last of the first `written` pairs.
+    fn last_object(&self, written: u32) -> u32 {
+        let counts: Vec<_> = (0..self.params.table.all_objects())
+            .map(|_| AtomicU32::new(0))
+            .collect();
+        walk_in_runs(self.rows(), |rows| {
+            let mut pairs = Vec::new();
+            for row in rows {
+                self.walk(row, &mut Found::all(&mut pairs));
+                for pair in pairs.drain(..) {
+                    counts[pair.a as usize].fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        });
+        let mut pairs = 0u64;
+        let reaches = |count: &AtomicU32| {
+            pairs += u64::from(count.load(Ordering::Relaxed));
+            pairs >= u64::from(written)
+        };
+        counts.iter().position(reaches).map_or(u32::MAX, |object| object as u32)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::descriptor::BroadPhaseDescriptor;
+    use crate::api::scene::{Scene, Statics};
+    use crate::api::types::Aabb;
+    use crate::reference::host::HostScene;
+    use crate::reference::params::pair_params;
+
+    /// Returns a whole number below `limit`.
+    fn next(state: &mut u32, limit: u32) -> u32 {
+        *state = state.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
+        (u64::from(*state) * u64::from(limit) >> 32) as u32
+    }
+
+    /// Boxes that share many bounds. A few are infinite, very large, invalid, static or in groups.
+    fn boxes(count: u32, state: &mut u32) -> Vec<Aabb> {
+        let mut object = || {
+            let low = [0; 3].map(|_| 0.5 * next(state, 40) as f32 - 8.0);
+            let long = next(state, 3) as usize;
+            let high = [0, 1, 2].map(|axis| {
+                let most = if axis == long { 40 } else { 3 };
+                low[axis] + 0.5 * next(state, most) as f32
+            });
+            let mut object = Aabb::new(low, high);
+            match next(state, 40) {
+                0 => object.max[next(state, 3) as usize] = f32::INFINITY,
+                1 => object.min[next(state, 3) as usize] = f32::NEG_INFINITY,
+                2 => object = Aabb::new([-1e30; 3], [1e30; 3]),
+                3 => object.min[0] = f32::NAN,
+                4..8 => object.group = Aabb::STATIC,
+                8..12 => object.group = 1 + next(state, 2),
+                12 => object = object.with_layers(1, 2),
+                _ => {}
+            }
+            object
+        };
+        (0..count).map(|_| object()).collect()
+    }
+
+    #[test]
+    fn trees_find_the_pairs_of_cells() {
+        let mut state = 1;
+        let mut found = 0;
+        for case in 0..300 {
+            let counts = [next(&mut state, 2) * next(&mut state, 90), next(&mut state, 200)];
+            let [statics, objects] = counts.map(|count| boxes(count, &mut state));
+            let worlds = 1 + next(&mut state, 2) * 2;
+            let [static_worlds, own_worlds] = [&statics, &objects].map(|objects| -> Vec<_> {
+                let objects = if worlds > 1 { &objects[..] } else { &[] };
+                objects.iter().map(|_| next(&mut state, worlds + 1)).collect()
+            });
+            let all = counts[0] + counts[1] + 1;
+            let excluded: Vec<_> = (0..20)
+                .map(|_| Pair::new(next(&mut state, all), next(&mut state, all)))
+                .collect();
+            let descriptor = BroadPhaseDescriptor {
+                worlds,
+                filters: case % 3 > 0,
+                ..BroadPhaseDescriptor::default()
+            };
+            let scene = HostScene::of(&Scene {
+                objects: objects[..].into(),
+                worlds: own_worlds[..].into(),
+                statics: Statics {
+                    objects: statics[..].into(),
+                    worlds: static_worlds[..].into(),
+                    generation: 1,
+                },
+                excluded_pairs: excluded[..].into(),
+                ..Scene::default()
+            })
+            .unwrap();
+            let table = Table::build(&descriptor, &scene).unwrap();
+            let params = table.tables.own.params;
+            let blocks = PairBlocks {
+                table: params,
+                pairs: pair_params(&params),
+            };
+            let overrides = crate::reference::params::overrides_of(&descriptor);
+            let mut search = PairSearch::new(blocks, overrides, &table, table.tables.reads(None));
+            let pairs = |search: &PairSearch<'_>| {
+                let mut lists = search.find(None);
+                let counts = std::mem::take(&mut lists.counts);
+                let worlds = search.world_pairs(&counts);
+                (search.write(lists, u32::MAX), worlds)
+            };
+            search.trees = None;
+            let of_cells = pairs(&search);
+            search.use_trees(&table);
+            assert!(
+                pairs(&search) == of_cells,
+                "case {case}: {counts:?} boxes, {worlds} worlds"
+            );
+            assert!(of_cells.0.is_sorted_by(|a, b| a < b), "case {case}");
+            found += of_cells.0.len();
+        }
+        assert!(found > 50_000, "{found}");
+    }
+}
