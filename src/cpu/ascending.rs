@@ -110,6 +110,7 @@ pub(crate) fn ascending(runs: Vec<Vec<Pair>>, objects: u32) -> Vec<Pair> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cpu::tests::Random;
 
     #[test]
     fn pairs_of_runs_are_sorted() {
@@ -121,15 +122,11 @@ mod tests {
             (1 << 20, 70_000),
             (3_000_000, 1 << 19),
         ] {
-            let mut state = 1u32;
-            let mut next = |limit: u32| {
-                state = state.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
-                (u64::from(state) * u64::from(limit) >> 32) as u32
-            };
+            let mut random = Random(1);
             let pairs: Vec<_> = (0..total)
                 .map(|_| Pair {
-                    a: next(objects),
-                    b: next(objects),
+                    a: random.below(objects),
+                    b: random.below(objects),
                 })
                 .collect();
             let mut expected = pairs.clone();

@@ -202,32 +202,27 @@ mod tests {
     use crate::api::descriptor::BroadPhaseDescriptor;
     use crate::api::scene::{Scene, Statics};
     use crate::api::types::Aabb;
+    use crate::cpu::tests::Random;
     use crate::reference::host::HostScene;
     use crate::reference::params::pair_params;
 
-    /// Returns a whole number below `limit`.
-    fn next(state: &mut u32, limit: u32) -> u32 {
-        *state = state.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
-        (u64::from(*state) * u64::from(limit) >> 32) as u32
-    }
-
     /// Boxes that share many bounds. A few are infinite, very large, invalid, static or in groups.
-    fn boxes(count: u32, state: &mut u32) -> Vec<Aabb> {
+    fn boxes(count: u32, random: &mut Random) -> Vec<Aabb> {
         let mut object = || {
-            let low = [0; 3].map(|_| 0.5 * next(state, 40) as f32 - 8.0);
-            let long = next(state, 3) as usize;
+            let low = [0; 3].map(|_| 0.5 * random.below(40) as f32 - 8.0);
+            let long = random.below(3) as usize;
             let high = [0, 1, 2].map(|axis| {
                 let most = if axis == long { 40 } else { 3 };
-                low[axis] + 0.5 * next(state, most) as f32
+                low[axis] + 0.5 * random.below(most) as f32
             });
             let mut object = Aabb::new(low, high);
-            match next(state, 40) {
-                0 => object.max[next(state, 3) as usize] = f32::INFINITY,
-                1 => object.min[next(state, 3) as usize] = f32::NEG_INFINITY,
+            match random.below(40) {
+                0 => object.max[random.below(3) as usize] = f32::INFINITY,
+                1 => object.min[random.below(3) as usize] = f32::NEG_INFINITY,
                 2 => object = Aabb::new([-1e30; 3], [1e30; 3]),
                 3 => object.min[0] = f32::NAN,
                 4..8 => object.group = Aabb::STATIC,
-                8..12 => object.group = 1 + next(state, 2),
+                8..12 => object.group = 1 + random.below(2),
                 12 => object = object.with_layers(1, 2),
                 _ => {}
             }
@@ -238,19 +233,19 @@ mod tests {
 
     #[test]
     fn trees_find_the_pairs_of_cells() {
-        let mut state = 1;
+        let mut random = Random(1);
         let mut found = 0;
         for case in 0..300 {
-            let counts = [next(&mut state, 2) * next(&mut state, 90), next(&mut state, 200)];
-            let [statics, objects] = counts.map(|count| boxes(count, &mut state));
-            let worlds = 1 + next(&mut state, 2) * 2;
+            let counts = [random.below(2) * random.below(90), random.below(200)];
+            let [statics, objects] = counts.map(|count| boxes(count, &mut random));
+            let worlds = 1 + random.below(2) * 2;
             let [static_worlds, own_worlds] = [&statics, &objects].map(|objects| -> Vec<_> {
                 let objects = if worlds > 1 { &objects[..] } else { &[] };
-                objects.iter().map(|_| next(&mut state, worlds + 1)).collect()
+                objects.iter().map(|_| random.below(worlds + 1)).collect()
             });
             let all = counts[0] + counts[1] + 1;
             let excluded: Vec<_> = (0..20)
-                .map(|_| Pair::new(next(&mut state, all), next(&mut state, all)))
+                .map(|_| Pair::new(random.below(all), random.below(all)))
                 .collect();
             let descriptor = BroadPhaseDescriptor {
                 worlds,
@@ -291,6 +286,10 @@ mod tests {
                 "case {case}: {counts:?} boxes, {worlds} worlds"
             );
             assert!(of_cells.0.is_sorted_by(|a, b| a < b), "case {case}");
+            // Without a cache, rows are walked again.
+            let half = of_cells.0.len() / 2;
+            let lists = Lists::find(0, search.rows(), &|row, found| search.walk(row, found));
+            assert!(search.write(lists, half as u32) == of_cells.0[..half], "case {case}");
             found += of_cells.0.len();
         }
         assert!(found > 50_000, "{found}");

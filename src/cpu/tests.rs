@@ -6,10 +6,10 @@ use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_walk::{SlabVisitor, Visit, walk_levels};
 
 /// The generator splitmix64 (Steele, Lea and Flood, 2014).
-struct Random(u64);
+pub(super) struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: u32) -> u32 {
+    pub fn below(&mut self, limit: u32) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
