@@ -154,6 +154,9 @@ impl<'a> PairSearch<'a> {
 
     /// Returns the first `written` pairs of all that were found, sorted by `a`, then by `b`.
     pub fn write(&self, lists: Lists<Pair>, written: u32) -> Vec<Pair> {
+        if written == 0 {
+            return Vec::new();
+        }
         let objects = self.params.table.all_objects();
         let last = match lists.is_cached() {
             true => u32::MAX,
