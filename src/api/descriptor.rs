@@ -69,15 +69,15 @@ pub enum RayMode {
 pub enum ResultOrder {
     /// An order that depends only on the input and the device, not on earlier steps.
     ///
-    /// Devices and the CPU engine, whose pairs are sorted in any case, may order rows differently. Sort before you
-    /// compare, or use [`Sorted`](Self::Sorted).
+    /// Rows may be in another order on another device or on the CPU, which always sorts pairs. Sort before you compare,
+    /// or use [`Sorted`](Self::Sorted).
     #[default]
     Deterministic,
     /// Ascending order: pairs by `a`, then `b`; hits and results by object. Bytes are the same with every scheme, on
     /// every device and on the CPU.
     ///
     /// Costs two radix sorts and 24 bytes per row. If a capacity or a [page](crate::GpuBroadPhase::page) limits the
-    /// rows, those that fit are sorted among themselves.
+    /// rows, a GPU sorts those that fit among themselves; the CPU engine writes the first pairs of all.
     Sorted,
 }
 

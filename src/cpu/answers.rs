@@ -25,6 +25,7 @@ use crate::reference::rays::ray_any::any_by;
 use crate::reference::rays::ray_closest::closest_by;
 use crate::reference::rays::ray_hits::ray_count_of;
 use crate::shared::lists::sort_lists;
+use crate::shared::runs::RUN_LENGTH;
 
 pub(super) struct Answer<'a> {
     table: &'a Table,
@@ -79,14 +80,16 @@ impl<'a> Answer<'a> {
         };
         let search = PairSearch::new(params, overrides, self.table, reads);
         let mut lists = search.find(capacity);
+        completed(())?;
         add64(counters, word::PAIR_CANDIDATES, lists.candidates);
         let counts = take(&mut lists.counts);
         if params.world_count > 1 {
             self.result.world_pairs = search.world_pairs(&counts);
         }
-        (_, self.result.pairs) = self
-            .outputs
-            .write(Output::Pairs, counts, |written, _| search.write(lists, written))?;
+        (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |written, offsets| {
+            let is_cut = offsets.last().is_some_and(|&needed| needed > written);
+            search.write(lists, written, is_cut)
+        })?;
         Ok(())
     }
 
@@ -140,7 +143,7 @@ impl<'a> Answer<'a> {
                     ray_search::walk(params, &tables, &trees, overrides, &ray, found)
                 };
                 let most = capacity.map_or(MAX_OF_ALL, |capacity| MAX_OF_ALL.min(capacity as usize));
-                let mut lists = Lists::find(most, ray_count_of(params, &tables), &walk);
+                let mut lists = Lists::find(most, RUN_LENGTH, ray_count_of(params, &tables), &walk);
                 counters[word::RAYS_INVALID] += lists.invalid;
                 add64(counters, word::RAY_CANDIDATES, lists.candidates);
                 let counts = take(&mut lists.counts);

@@ -100,7 +100,11 @@ pub(crate) fn ascending(runs: Vec<Vec<Pair>>, objects: u32) -> Vec<Pair> {
         }
         let mut begin = 0;
         for end in places {
-            slot[begin..end as usize].sort_unstable_by_key(|pair| pair.b);
+            let of_object = &mut slot[begin..end as usize];
+            match of_object.len() > PAIRS_PER_PART {
+                true => sort(of_object),
+                false => of_object.sort_unstable_by_key(|pair| pair.b),
+            }
             begin = end as usize;
         }
     });

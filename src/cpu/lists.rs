@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::shared::runs::{Rows, Walked, for_each, walk_in_runs};
+use crate::shared::runs::{Rows, Walked, for_each, walk_in_runs_of};
 
 /// Maximum number of cached items of a run of rows. Longer runs are walked again.
 pub(super) const MAX_OF_RUN: usize = 1 << 20;
@@ -50,8 +50,13 @@ struct Run<T> {
 }
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Walks all rows. Caches at most `most` items. `walk` finds the same items of a row in every call.
-    pub fn find(most: usize, rows: u32, walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send)) -> Self {
+    /// Walks all rows, `length` per run. Caches at most `most` items. `walk` finds the same items of a row in every call.
+    pub fn find(
+        most: usize,
+        length: u32,
+        rows: u32,
+        walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send),
+    ) -> Self {
         let room = AtomicUsize::new(most);
         let find = |rows: Rows<'_>| {
             let mut found = Vec::new();
@@ -82,7 +87,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
             }
             run
         };
-        let mut runs = walk_in_runs(rows, find);
+        let mut runs = walk_in_runs_of(length, rows, find);
         let mut counts = Vec::with_capacity(rows as usize + 1);
         for run in &mut runs {
             counts.append(&mut run.counts);
@@ -100,7 +105,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
         self.runs.iter().all(|run| run.found.is_some())
     }
 
-    /// Returns the items of each run. Runs that were not cached are walked by `walk`, which may drop items.
+    /// Returns the items of each run. Runs that were not cached are walked by `walk`, which may leave items out.
     pub fn into_runs(self, walk: &(impl Fn(u32, &mut Found<'_, T>) -> Walked + Sync + Send)) -> Vec<Vec<T>> {
         let mut runs: Vec<_> = self.runs.into_iter().map(|run| (run.rows, run.found)).collect();
         let walked = runs.iter_mut().filter(|(_, found)| found.is_none()).collect();
@@ -152,6 +157,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shared::runs::RUN_LENGTH;
 
     #[test]
     fn lists_that_are_not_kept_are_walked_again() {
@@ -167,7 +173,7 @@ mod tests {
                 }
             };
             let expected: Vec<_> = (0..rows).flat_map(numbers).collect();
-            let mut lists = Lists::find(most, rows, &walk);
+            let mut lists = Lists::find(most, RUN_LENGTH, rows, &walk);
             let kept = lists.runs.iter().filter(|run| run.found.is_some()).count();
             let runs = lists.runs.len();
             assert_eq!(kept == runs, (step, most) == (3, MAX_OF_ALL));
@@ -183,7 +189,7 @@ mod tests {
                 }))
                 .collect();
             for room in [expected.len(), expected.len() / 2 + 1, 1, 0] {
-                let mut lists = Lists::find(most, rows, &walk);
+                let mut lists = Lists::find(most, RUN_LENGTH, rows, &walk);
                 lists.counts.clear();
                 let mut all = vec![[u32::MAX; 2]; room];
                 lists.write(&offsets, &mut all, &walk);

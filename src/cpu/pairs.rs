@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::ascending::ascending;
+use super::boxes::LANES;
 use super::lists::{Found, Lists, MAX_OF_ALL};
 use super::table::Table;
 use super::trees::Trees;
@@ -12,13 +13,16 @@ use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
 use crate::reference::pairs::pair_walk::{PairReads, Test, passes_filters, walk_pairs, walk_tests};
 use crate::reference::pairs::world_pairs::world_pairs;
 use crate::reference::reads::StepReads;
-use crate::shared::runs::{Walked, walk_in_runs};
+use crate::shared::runs::{RUN_LENGTH, Walked, walk_in_runs_of};
 
 /// Entries whose box tests are counted to choose between cells and trees.
 const SAMPLES: u32 = 256;
+/// Samples are walked twice, so at most one entry in 16 is one.
+const FEWEST: u32 = 16;
 /// Number of box tests in cells that take as long as a search in trees.
 const TESTS_PER_SEARCH: u64 = 256;
-/// Maximum number of pairs that are cached above a fixed capacity.
+/// Maximum number of pairs that are cached above a fixed capacity, 128 MiB. More are found three times: to count them,
+/// to find the last object, and to write.
 const MAX_OF_FIXED: u32 = 1 << 24;
 
 /// Rows of pairs. First those of moving objects with each other, by entry or by group of the trees. Then those of moving
@@ -29,7 +33,7 @@ pub(super) struct PairSearch<'a> {
     reads: StepReads<'a>,
     input: PairReads<'a>,
     statics: Option<StaticPairReads<'a>>,
-    /// Those of the moving, then of the static objects. `None` if cells are searched.
+    /// Trees of the moving, then of the static objects. `None`: cells are searched.
     trees: Option<(Trees, Option<Trees>)>,
 }
 
@@ -43,7 +47,7 @@ impl<'a> PairSearch<'a> {
             statics: reads.static_pairs(),
             trees: None,
         };
-        // To count box tests, walks are those of the passes.
+        // Counted box tests must be those of the passes.
         if !overrides.count_candidates && !params.table.is_uniform() && search.misses_are_many() {
             search.use_trees(table);
         }
@@ -57,8 +61,10 @@ impl<'a> PairSearch<'a> {
 
     fn misses_are_many(&self) -> bool {
         let entries = self.input.table.ignored_begin(&self.params.table);
-        let step = (entries / SAMPLES).max(1) as usize;
-        let most = TESTS_PER_SEARCH * u64::from(entries.div_ceil(step as u32));
+        let step = (entries / SAMPLES).max(FEWEST) as usize;
+        // Trees of many static boxes pay with many moving ones only.
+        let boxes_per_entry = u64::from(self.params.table.all_objects() / entries.max(1)).max(1);
+        let most = TESTS_PER_SEARCH * u64::from(entries.div_ceil(step as u32)) * boxes_per_entry;
         let counted = Overrides {
             count_candidates: true,
             ..self.overrides
@@ -78,6 +84,13 @@ impl<'a> PairSearch<'a> {
             }
         }
         false
+    }
+
+    fn run_length(&self) -> u32 {
+        match &self.trees {
+            Some(_) => RUN_LENGTH / LANES as u32,
+            None => RUN_LENGTH,
+        }
     }
 
     fn own_rows(&self) -> u32 {
@@ -133,7 +146,9 @@ impl<'a> PairSearch<'a> {
 
     pub fn find(&self, capacity: Option<u32>) -> Lists<Pair> {
         let most = capacity.map_or(MAX_OF_ALL, |capacity| capacity.max(MAX_OF_FIXED) as usize);
-        Lists::find(most.min(MAX_OF_ALL), self.rows(), &|row, found| self.walk(row, found))
+        Lists::find(most.min(MAX_OF_ALL), self.run_length(), self.rows(), &|row, found| {
+            self.walk(row, found)
+        })
     }
 
     /// Returns the number of pairs of each world, modulo 2^32.
@@ -152,15 +167,15 @@ impl<'a> PairSearch<'a> {
         world_pairs
     }
 
-    /// Returns the first `written` pairs of all that were found, sorted by `a`, then by `b`.
-    pub fn write(&self, lists: Lists<Pair>, written: u32) -> Vec<Pair> {
+    /// Returns the first `written` pairs of all that were found, sorted by `a`, then by `b`. `is_cut` if there are more.
+    pub fn write(&self, lists: Lists<Pair>, written: u32, is_cut: bool) -> Vec<Pair> {
         if written == 0 {
             return Vec::new();
         }
         let objects = self.params.table.all_objects();
-        let last = match lists.is_cached() {
-            true => u32::MAX,
-            false => self.last_object(written),
+        let last = match is_cut && !lists.is_cached() {
+            true => self.last_object(written),
+            false => u32::MAX,
         };
         let runs = lists.into_runs(&|row, found| {
             let mut pairs = Vec::new();
@@ -176,12 +191,12 @@ impl<'a> PairSearch<'a> {
         pairs
     }
 
-    /// Returns the smaller object of the last of the first `written` pairs.
+    /// Returns `a` of the last of the first `written` pairs.
     fn last_object(&self, written: u32) -> u32 {
         let counts: Vec<_> = (0..self.params.table.all_objects())
             .map(|_| AtomicU32::new(0))
             .collect();
-        walk_in_runs(self.rows(), |rows| {
+        walk_in_runs_of(self.run_length(), self.rows(), |rows| {
             let mut pairs = Vec::new();
             for row in rows {
                 self.walk(row, &mut Found::all(&mut pairs));
@@ -202,12 +217,12 @@ impl<'a> PairSearch<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::descriptor::BroadPhaseDescriptor;
+    use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
     use crate::api::scene::{Scene, Statics};
-    use crate::api::types::Aabb;
+    use crate::api::types::{Aabb, Dimensions};
     use crate::cpu::tests::Random;
     use crate::reference::host::HostScene;
-    use crate::reference::params::pair_params;
+    use crate::reference::params::{overrides_of, pair_params};
 
     /// Boxes that share many bounds. A few are infinite, very large, invalid, static or in groups.
     fn boxes(count: u32, random: &mut Random) -> Vec<Aabb> {
@@ -253,6 +268,8 @@ mod tests {
             let descriptor = BroadPhaseDescriptor {
                 worlds,
                 filters: case % 3 > 0,
+                scheme: [Scheme::Hierarchical, Scheme::Adaptive { min_scale: 0.5 }][case % 2],
+                dimensions: [Dimensions::Three, Dimensions::Three, Dimensions::Two][case / 2 % 3],
                 ..BroadPhaseDescriptor::default()
             };
             let scene = HostScene::of(&Scene {
@@ -273,13 +290,13 @@ mod tests {
                 table: params,
                 pairs: pair_params(&params),
             };
-            let overrides = crate::reference::params::overrides_of(&descriptor);
+            let overrides = overrides_of(&descriptor);
             let mut search = PairSearch::new(blocks, overrides, &table, table.tables.reads(None));
             let pairs = |search: &PairSearch<'_>| {
                 let mut lists = search.find(None);
                 let counts = std::mem::take(&mut lists.counts);
                 let worlds = search.world_pairs(&counts);
-                (search.write(lists, u32::MAX), worlds)
+                (search.write(lists, u32::MAX, false), worlds)
             };
             search.trees = None;
             let of_cells = pairs(&search);
@@ -291,10 +308,37 @@ mod tests {
             assert!(of_cells.0.is_sorted_by(|a, b| a < b), "case {case}");
             // Without a cache, rows are walked again.
             let half = of_cells.0.len() / 2;
-            let lists = Lists::find(0, search.rows(), &|row, found| search.walk(row, found));
-            assert!(search.write(lists, half as u32) == of_cells.0[..half], "case {case}");
+            let lists = Lists::find(0, 9, search.rows(), &|row, found| search.walk(row, found));
+            assert!(
+                search.write(lists, half as u32, true) == of_cells.0[..half],
+                "case {case}"
+            );
             found += of_cells.0.len();
         }
         assert!(found > 50_000, "{found}");
+    }
+
+    #[test]
+    fn rods_are_searched_by_trees_and_cubes_by_cells() {
+        for (length, uses_trees) in [(50.0, true), (1.0, false)] {
+            let mut random = Random(7);
+            let mut place = || random.range(0.0, 100.0);
+            let objects: Vec<_> = (0..3000)
+                .map(|_| Aabb::from_center_half([place(), place(), place()], [length, 0.5, 0.5]))
+                .collect();
+            let descriptor = BroadPhaseDescriptor::default();
+            let scene = Scene {
+                objects: objects[..].into(),
+                ..Scene::default()
+            };
+            let table = Table::build(&descriptor, &HostScene::of(&scene).unwrap()).unwrap();
+            let params = table.tables.own.params;
+            let blocks = PairBlocks {
+                table: params,
+                pairs: pair_params(&params),
+            };
+            let search = PairSearch::new(blocks, overrides_of(&descriptor), &table, table.tables.reads(None));
+            assert_eq!(search.trees.is_some(), uses_trees, "length {length}");
+        }
     }
 }

@@ -1,7 +1,7 @@
 use std::sync::OnceLock;
 
 use super::boxes::{Boxes, have_filters};
-use super::trees::{Searches, Trees};
+use super::trees::{Purpose, Trees};
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
 use crate::api::error::BroadPhaseError;
 use crate::layout::counters::Held;
@@ -70,16 +70,16 @@ impl Table {
             return Vec::new();
         }
         self.indices()
-            .map(|(table, index)| index.trees.get_or_init(|| self.new_trees(table, Searches::Small)))
+            .map(|(table, index)| index.trees.get_or_init(|| self.new_trees(table, Purpose::Queries)))
             .collect()
     }
 
     /// Trees for pairs, one per table, not of the uniform scheme.
     pub fn pair_trees(&self) -> impl Iterator<Item = Trees> {
-        self.indices().map(|(table, _)| self.new_trees(table, Searches::Equal))
+        self.indices().map(|(table, _)| self.new_trees(table, Purpose::Pairs))
     }
 
-    fn new_trees(&self, table: &builder::Table, searches: Searches) -> Trees {
-        Trees::new(&table.params, table.cells(), self.have_filters, searches)
+    fn new_trees(&self, table: &builder::Table, purpose: Purpose) -> Trees {
+        Trees::new(&table.params, table.cells(), self.have_filters, purpose)
     }
 }

@@ -17,7 +17,7 @@ impl Random {
         ((((z ^ (z >> 31)) >> 32) * u64::from(limit)) >> 32) as u32
     }
 
-    fn range(&mut self, low: f32, high: f32) -> f32 {
+    pub fn range(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.below(1 << 24) as f32 / (1u32 << 24) as f32
     }
 

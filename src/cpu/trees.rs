@@ -10,14 +10,17 @@ use crate::shared::runs::{join, map};
 const SHORT: f32 = 0.25;
 /// Sets of long axes.
 const SHAPES: usize = 7;
-/// Enough for trees of 32 levels and the large list, with 2^32 entries in all.
-const STACK: usize = 33 * SHAPES + 8 * 11;
+/// Trees of 32 levels and of the large list.
+const ROOTS: usize = 33;
+/// Nodes on the way to a leaf of 2^32 entries.
+const PATH: usize = 8 * 11;
 /// Fewer items are arranged by one thread.
 const MANY: usize = 4096;
 /// No distance of these boxes is at most any other.
 const EMPTY: Block = [[[f32::NAN; LANES]; 3]; 2];
 
-/// For each world, a tree of each level, and one of the large list, or several by the shape of boxes. The eight children of a node follow each other.
+/// For each world, one tree per level and one for the large list; for pairs, one per set of long axes. The eight
+/// children of a node follow each other.
 #[derive(Clone, Debug)]
 pub(super) struct Trees {
     /// Boxes of the children of each node. Leaves come first, whose children are objects.
@@ -39,21 +42,20 @@ pub(super) struct Trees {
     pub have_filters: bool,
 }
 
-/// Searches that the shape of nodes suits.
+/// Use of a tree, which decides the shape of its nodes.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Searches {
-    /// Of boxes of any shape, for small queries and rays: nodes are nearly cubes.
-    Small,
-    /// Of boxes for each other: boxes of other long axes are in other trees, and nodes are nearly shaped like their
-    /// boxes, so that few nodes meet.
-    Equal,
+pub(super) enum Purpose {
+    /// Nodes are nearly cubes.
+    Queries,
+    /// Nodes are nearly shaped like their boxes, so that few nodes meet. Boxes of other long axes are in other trees.
+    Pairs,
 }
 
 /// Center and entry of a box.
 type Item = ([f32; 3], u32);
 
 impl Trees {
-    pub fn new(params: &Params, table: CellTable<'_>, have_filters: bool, searches: Searches) -> Self {
+    pub fn new(params: &Params, table: CellTable<'_>, have_filters: bool, purpose: Purpose) -> Self {
         let record = |entry: u32| &table.records[entry as usize];
         let is_finite = |entry: &u32| {
             let Record { low, high, .. } = record(*entry);
@@ -69,16 +71,16 @@ impl Trees {
         let mut groups: Vec<Vec<u32>> = levels.chain([large]).collect();
         let of_tree = |entry: u32| {
             let record = record(entry);
-            let shape = if searches == Searches::Equal {
+            let shape = if purpose == Purpose::Pairs {
                 long_axes(record)
             } else {
                 0
             };
             (record.world, shape)
         };
-        if params.has_worlds() || searches == Searches::Equal {
+        if params.has_worlds() || purpose == Purpose::Pairs {
             for entries in &mut groups {
-                entries.sort_by_key(|&entry| of_tree(entry));
+                entries.sort_by_cached_key(|&entry| of_tree(entry));
             }
         }
         let trees = groups
@@ -95,9 +97,9 @@ impl Trees {
             let centers = |axis: usize| items.iter().map(move |item| item.0[axis]);
             let low = [0, 1, 2].map(|axis| centers(axis).fold(f32::INFINITY, f32::min));
             let high = [0, 1, 2].map(|axis| centers(axis).fold(f32::NEG_INFINITY, f32::max));
-            let sides = match searches {
-                Searches::Small => [1.0; 3],
-                Searches::Equal => {
+            let sides = match purpose {
+                Purpose::Queries => [1.0; 3],
+                Purpose::Pairs => {
                     let side = |axis: usize| {
                         let lengths = items.iter().map(|&(_, entry)| {
                             let Record { low, high, .. } = record(entry);
@@ -184,7 +186,7 @@ impl Trees {
             most = visit(f32::NAN, record.object, &|| *record);
         }
         let leaves = self.blocks.len() - self.children.len();
-        let mut stack = [(0.0f32, 0u32); STACK];
+        let mut stack = [(0.0f32, 0u32); ROOTS + PATH];
         let mut depth = 0;
         let first = self.roots.partition_point(|root| root[0] < world);
         for &[_, root] in self.roots[first..].iter().take_while(|root| root[0] == world) {
@@ -294,7 +296,7 @@ impl Trees {
         }
         let own = index.map_or(0, |index| index as usize);
         let [low, high] = parent(&[group.block]).map(|sides| sides.map(|lanes| lanes[0]));
-        let mut stack = [0u32; STACK];
+        let mut stack = [0u32; ROOTS * SHAPES + PATH];
         let mut depth = 0;
         let first = self.roots.partition_point(|root| root[0] < group.world);
         for &[_, root] in self.roots[first..].iter().take_while(|root| root[0] == group.world) {

@@ -45,8 +45,12 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
 }
 
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
-    let run = |run: u32| work(run * RUN_LENGTH..count.min((run + 1).saturating_mul(RUN_LENGTH)));
-    let runs = count.div_ceil(RUN_LENGTH);
+    in_runs_of(RUN_LENGTH, count, work)
+}
+
+fn in_runs_of<T: Send>(length: u32, count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
+    let run = |run: u32| work(run * length..count.min((run + 1).saturating_mul(length)));
+    let runs = count.div_ceil(length);
     #[cfg(feature = "rayon")]
     return (0..runs).into_par_iter().map(run).collect();
     #[cfg(not(feature = "rayon"))]
@@ -56,14 +60,19 @@ pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync
 /// [`in_runs`] for rows that take long, with progress. Results of cancelled work lack rows, so callers check for that
 /// ([`is_stopped`](super::cancel::is_stopped)) before they use them.
 pub(crate) fn walk_in_runs<T: Send>(count: u32, work: impl Fn(Rows<'_>) -> T + Sync + Send) -> Vec<T> {
+    walk_in_runs_of(RUN_LENGTH, count, work)
+}
+
+/// [`walk_in_runs`] with `length` rows per run.
+pub(crate) fn walk_in_runs_of<T: Send>(length: u32, count: u32, work: impl Fn(Rows<'_>) -> T + Sync + Send) -> Vec<T> {
     let token = CancelToken::current();
     let token = token.as_ref();
     if let Some(token) = token {
         token.begin(count);
     }
-    in_runs(count, |range| {
+    in_runs_of(length, count, |range| {
         if let Some(token) = token {
-            token.count(RUN_LENGTH);
+            token.count(length);
         }
         work(Rows { range, token })
     })
