@@ -15,11 +15,10 @@ use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, self_query};
 use crate::api::result::StepResult;
 use crate::api::types::{RayHit, SweptRay};
-use crate::layout::blocks::{Overrides, PairBlocks, QueryBlocks, QueryParams, RayBlocks, RayParams, add64};
+use crate::layout::blocks::{QueryBlocks, QueryParams, RayBlocks, RayParams, add64};
 use crate::reference::host::HostScene;
 use crate::reference::outputs::Outputs;
 use crate::reference::pairs::pair_excludes::Admits;
-use crate::reference::params::pair_params;
 use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_any::any_by;
 use crate::reference::rays::ray_closest::closest_by;
@@ -66,24 +65,13 @@ impl<'a> Answer<'a> {
     }
 
     pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
-        let overrides = self.outputs.overrides;
-        let table = self.table.tables.own.params;
-        let pairs = pair_params(&table);
-        let params = PairBlocks { table, pairs };
         let capacity = self.outputs.capacity(Output::Pairs);
-        let counters = &mut self.outputs.counters;
-        let reads = self.table.tables.reads(self.admits);
-        // Reading filters often misses the cache.
-        let overrides = Overrides {
-            filters: overrides.filters && self.table.have_filters,
-            ..overrides
-        };
-        let search = PairSearch::new(params, overrides, self.table, reads);
+        let search = PairSearch::new(self.outputs.overrides, self.table, self.admits);
         let mut lists = search.find(capacity);
         completed(())?;
-        add64(counters, word::PAIR_CANDIDATES, lists.candidates);
+        add64(&mut self.outputs.counters, word::PAIR_CANDIDATES, lists.candidates);
         let counts = take(&mut lists.counts);
-        if params.world_count > 1 {
+        if self.table.tables.own.params.has_worlds() {
             self.result.world_pairs = search.world_pairs(&counts);
         }
         (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |written, offsets| {

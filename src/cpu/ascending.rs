@@ -19,18 +19,10 @@ struct Part {
 
 impl Part {
     fn of(runs: &[Vec<Pair>], shift: u32, buckets: usize) -> Self {
-        let mut begins = vec![0u32; buckets + 1];
-        for pair in runs.iter().flatten() {
-            begins[(pair.a >> shift) as usize] += 1;
-        }
-        let count = to_begins(&mut begins);
-        let mut pairs = vec![Pair { a: 0, b: 0 }; count as usize];
-        let mut places = begins.clone();
-        for &pair in runs.iter().flatten() {
-            let place = &mut places[(pair.a >> shift) as usize];
-            pairs[*place as usize] = pair;
-            *place += 1;
-        }
+        let count = runs.iter().map(Vec::len).sum();
+        let mut pairs = vec![Pair { a: 0, b: 0 }; count];
+        let bucket = |pair: &Pair| (pair.a >> shift) as usize;
+        let begins = group(|| runs.iter().flatten(), bucket, buckets, &mut pairs);
         Self { pairs, begins }
     }
 
@@ -40,13 +32,29 @@ impl Part {
     }
 }
 
-/// Turns counts into begins. Returns the total.
-fn to_begins(counts: &mut [u32]) -> u32 {
+/// Writes pairs in the order of their groups, those of a group in the order of `pairs`. Returns the begin of each
+/// group, then the number of pairs.
+fn group<'p, I: Iterator<Item = &'p Pair>>(
+    pairs: impl Fn() -> I,
+    group_of: impl Fn(&Pair) -> usize,
+    groups: usize,
+    written: &mut [Pair],
+) -> Vec<u32> {
+    let mut begins = vec![0u32; groups + 1];
+    for pair in pairs() {
+        begins[group_of(pair)] += 1;
+    }
     let mut total = 0;
-    for count in counts {
+    for count in &mut begins {
         total += std::mem::replace(count, total);
     }
-    total
+    let mut places = begins.clone();
+    for pair in pairs() {
+        let place = &mut places[group_of(pair)];
+        written[*place as usize] = *pair;
+        *place += 1;
+    }
+    begins
 }
 
 /// Returns all pairs of the runs, sorted by `a`, then by `b`. All indices are below `objects`.
@@ -88,24 +96,14 @@ pub(crate) fn ascending(runs: Vec<Vec<Pair>>, objects: u32) -> Vec<Pair> {
     for_each(slots, |(bucket, slot)| {
         let first = (bucket as u32) << shift;
         let found = || parts.iter().flat_map(|part| part.bucket(bucket));
-        let mut places = vec![0u32; 1 << shift];
-        for pair in found() {
-            places[(pair.a - first) as usize] += 1;
-        }
-        to_begins(&mut places);
-        for &pair in found() {
-            let place = &mut places[(pair.a - first) as usize];
-            slot[*place as usize] = pair;
-            *place += 1;
-        }
-        let mut begin = 0;
-        for end in places {
-            let of_object = &mut slot[begin..end as usize];
+        let object = |pair: &Pair| (pair.a - first) as usize;
+        let begins = group(found, object, 1 << shift, slot);
+        for ends in begins.windows(2) {
+            let of_object = &mut slot[ends[0] as usize..ends[1] as usize];
             match of_object.len() > PAIRS_PER_PART {
                 true => sort(of_object),
                 false => of_object.sort_unstable_by_key(|pair| pair.b),
             }
-            begin = end as usize;
         }
     });
     pairs

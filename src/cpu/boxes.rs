@@ -64,8 +64,7 @@ impl Boxes {
         while first < entries.end as usize {
             let block = first / LANES;
             let squares = place.squares(&self.blocks[block], true);
-            let bits: [u32; LANES] = std::array::from_fn(|lane| if squares[lane] <= most { 1 << lane } else { 0 });
-            let mut near = bits.into_iter().fold(0, |near, bit| near | bit);
+            let mut near = lanes_where(|lane| squares[lane] <= most);
             near &= u32::MAX << (first % LANES);
             near &= (1u64 << LANES.min(entries.end as usize - block * LANES)) as u32 - 1;
             while near != 0 {
@@ -146,6 +145,13 @@ impl Place {
         }
         squares
     }
+}
+
+/// One bit per lane, without branches.
+#[inline(always)]
+pub(super) fn lanes_where(holds: impl Fn(usize) -> bool) -> u32 {
+    let bits: [u32; LANES] = std::array::from_fn(|lane| u32::from(holds(lane)) << lane);
+    bits.into_iter().fold(0, |all, bit| all | bit)
 }
 
 /// `b` if either is NaN. Unlike [`f32::max`], a single instruction.

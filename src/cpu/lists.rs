@@ -50,7 +50,8 @@ struct Run<T> {
 }
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Walks all rows, `length` per run. Caches at most `most` items. `walk` finds the same items of a row in every call.
+    /// Walks all rows, `length` per run, and caches at most `most` items. `walk` finds the same items of a row in every
+    /// call.
     pub fn find(
         most: usize,
         length: u32,

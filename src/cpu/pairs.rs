@@ -9,28 +9,28 @@ use super::table::Table;
 use super::trees::Trees;
 use crate::api::types::Pair;
 use crate::layout::blocks::{Overrides, PairBlocks};
+use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
 use crate::reference::pairs::pair_walk::{PairReads, Test, passes_filters, walk_pairs, walk_tests};
 use crate::reference::pairs::world_pairs::world_pairs;
-use crate::reference::reads::StepReads;
+use crate::reference::params::pair_params;
 use crate::shared::runs::{RUN_LENGTH, Walked, walk_in_runs_of};
 
 /// Entries whose box tests are counted to choose between cells and trees.
 const SAMPLES: u32 = 256;
 /// Samples are walked twice, so at most one entry in 16 is one.
-const FEWEST: u32 = 16;
+const MIN_STEP: u32 = 16;
 /// Number of box tests in cells that take as long as a search in trees.
 const TESTS_PER_SEARCH: u64 = 256;
 /// Maximum number of pairs that are cached above a fixed capacity, 128 MiB. More are found three times: to count them,
 /// to find the last object, and to write.
 const MAX_OF_FIXED: u32 = 1 << 24;
 
-/// Rows of pairs. First those of moving objects with each other, by entry or by group of the trees. Then those of moving
-/// objects with static ones, by record or by group again.
+/// Rows of pairs: those of moving objects with each other, by entry or by group of the trees, then those of moving with
+/// static objects, by record or by group.
 pub(super) struct PairSearch<'a> {
     params: PairBlocks,
     overrides: Overrides,
-    reads: StepReads<'a>,
     input: PairReads<'a>,
     statics: Option<StaticPairReads<'a>>,
     /// Trees of the moving, then of the static objects. `None`: cells are searched.
@@ -38,20 +38,32 @@ pub(super) struct PairSearch<'a> {
 }
 
 impl<'a> PairSearch<'a> {
-    pub fn new(params: PairBlocks, overrides: Overrides, table: &'a Table, reads: StepReads<'a>) -> Self {
-        let mut search = Self {
-            params,
-            overrides,
-            reads,
-            input: reads.pairs(),
-            statics: reads.static_pairs(),
-            trees: None,
-        };
+    pub fn new(overrides: Overrides, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
+        let mut search = Self::of_cells(overrides, table, admits);
         // Counted box tests must be those of the passes.
-        if !overrides.count_candidates && !params.table.is_uniform() && search.misses_are_many() {
+        if !overrides.count_candidates && !search.params.table.is_uniform() && search.misses_are_many() {
             search.use_trees(table);
         }
         search
+    }
+
+    fn of_cells(overrides: Overrides, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
+        let params = table.tables.own.params;
+        let reads = table.tables.reads(admits);
+        Self {
+            params: PairBlocks {
+                table: params,
+                pairs: pair_params(&params),
+            },
+            // Reading filters often misses the cache.
+            overrides: Overrides {
+                filters: overrides.filters && table.have_filters,
+                ..overrides
+            },
+            input: reads.pairs(),
+            statics: reads.static_pairs(),
+            trees: None,
+        }
     }
 
     fn use_trees(&mut self, table: &Table) {
@@ -61,7 +73,7 @@ impl<'a> PairSearch<'a> {
 
     fn misses_are_many(&self) -> bool {
         let entries = self.input.table.ignored_begin(&self.params.table);
-        let step = (entries / SAMPLES).max(FEWEST) as usize;
+        let step = (entries / SAMPLES).max(MIN_STEP) as usize;
         // Trees of many static boxes pay with many moving ones only.
         let boxes_per_entry = u64::from(self.params.table.all_objects() / entries.max(1)).max(1);
         let most = TESTS_PER_SEARCH * u64::from(entries.div_ceil(step as u32)) * boxes_per_entry;
@@ -153,9 +165,8 @@ impl<'a> PairSearch<'a> {
 
     /// Returns the number of pairs of each world, modulo 2^32.
     pub fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
-        let table = &self.reads.own;
         let Some((trees, _)) = &self.trees else {
-            return world_pairs(&self.params, table.table.records, table.values, counts);
+            return world_pairs(&self.params, self.input.table.records, self.input.values, counts);
         };
         let mut world_pairs = vec![0u32; self.params.table.world_count as usize];
         let worlds = (0..trees.groups()).map(|group| trees.group(group).world as usize);
@@ -167,7 +178,7 @@ impl<'a> PairSearch<'a> {
         world_pairs
     }
 
-    /// Returns the first `written` pairs of all that were found, sorted by `a`, then by `b`. `is_cut` if there are more.
+    /// Returns the first `written` pairs of all, sorted by `a`, then by `b`. `is_cut` if there are more.
     pub fn write(&self, lists: Lists<Pair>, written: u32, is_cut: bool) -> Vec<Pair> {
         if written == 0 {
             return Vec::new();
@@ -222,7 +233,7 @@ mod tests {
     use crate::api::types::{Aabb, Dimensions};
     use crate::cpu::tests::Random;
     use crate::reference::host::HostScene;
-    use crate::reference::params::{overrides_of, pair_params};
+    use crate::reference::params::overrides_of;
 
     /// Boxes that share many bounds. A few are infinite, very large, invalid, static or in groups.
     fn boxes(count: u32, random: &mut Random) -> Vec<Aabb> {
@@ -285,20 +296,13 @@ mod tests {
             })
             .unwrap();
             let table = Table::build(&descriptor, &scene).unwrap();
-            let params = table.tables.own.params;
-            let blocks = PairBlocks {
-                table: params,
-                pairs: pair_params(&params),
-            };
-            let overrides = overrides_of(&descriptor);
-            let mut search = PairSearch::new(blocks, overrides, &table, table.tables.reads(None));
+            let mut search = PairSearch::of_cells(overrides_of(&descriptor), &table, None);
             let pairs = |search: &PairSearch<'_>| {
                 let mut lists = search.find(None);
                 let counts = std::mem::take(&mut lists.counts);
                 let worlds = search.world_pairs(&counts);
                 (search.write(lists, u32::MAX, false), worlds)
             };
-            search.trees = None;
             let of_cells = pairs(&search);
             search.use_trees(&table);
             assert!(
@@ -332,12 +336,7 @@ mod tests {
                 ..Scene::default()
             };
             let table = Table::build(&descriptor, &HostScene::of(&scene).unwrap()).unwrap();
-            let params = table.tables.own.params;
-            let blocks = PairBlocks {
-                table: params,
-                pairs: pair_params(&params),
-            };
-            let search = PairSearch::new(blocks, overrides_of(&descriptor), &table, table.tables.reads(None));
+            let search = PairSearch::new(overrides_of(&descriptor), &table, None);
             assert_eq!(search.trees.is_some(), uses_trees, "length {length}");
         }
     }

@@ -1,6 +1,6 @@
 //! Trees over the boxes of a table, for searches in any order.
 
-use super::boxes::{Block, LANES, larger, smaller};
+use super::boxes::{Block, LANES, lanes_where, larger, smaller};
 use crate::api::types::NONE;
 use crate::layout::grid::{Params, Record, ordered, unordered};
 use crate::reference::rows::CellTable;
@@ -100,14 +100,11 @@ impl Trees {
             let sides = match purpose {
                 Purpose::Queries => [1.0; 3],
                 Purpose::Pairs => {
-                    let side = |axis: usize| {
-                        let lengths = items.iter().map(|&(_, entry)| {
-                            let Record { low, high, .. } = record(entry);
-                            unordered(high[axis]) - unordered(low[axis])
-                        });
+                    let mean = |axis: usize| {
+                        let lengths = items.iter().map(|&(_, entry)| lengths(record(entry))[axis]);
                         lengths.sum::<f32>() / items.len() as f32
                     };
-                    [0, 1, 2].map(side)
+                    [0, 1, 2].map(mean)
                 }
             };
             arrange(&mut items, [low, high], sides);
@@ -185,11 +182,10 @@ impl Trees {
         for record in self.infinite.iter().filter(|record| record.world == world) {
             most = visit(f32::NAN, record.object, &|| *record);
         }
-        let leaves = self.blocks.len() - self.children.len();
+        let leaves = self.worlds.len();
         let mut stack = [(0.0f32, 0u32); ROOTS + PATH];
         let mut depth = 0;
-        let first = self.roots.partition_point(|root| root[0] < world);
-        for &[_, root] in self.roots[first..].iter().take_while(|root| root[0] == world) {
+        for root in self.roots_of(world) {
             stack[depth].1 = root;
             depth += 1;
         }
@@ -203,8 +199,7 @@ impl Trees {
             let block = &self.blocks[node];
             let is_leaf = node < leaves;
             let distances = distances(block, is_leaf, most);
-            let bits: [u32; LANES] = std::array::from_fn(|lane| if distances[lane] <= most { 1 << lane } else { 0 });
-            let mut near = bits.into_iter().fold(0, |near, bit| near | bit);
+            let mut near = lanes_where(|lane| distances[lane] <= most);
             if begin as usize > node * LANES && is_leaf {
                 near &= u32::MAX << (begin as usize % LANES);
             }
@@ -228,27 +223,13 @@ impl Trees {
             }
         }
     }
-}
 
-/// Boxes whose pairs are found together: those of a leaf, or an infinite one.
-pub(super) struct Group {
-    block: Block,
-    objects: [u32; LANES],
-    pub world: u32,
-}
-
-impl Group {
-    /// Lanes whose boxes meet this one.
-    fn met(&self, low: [f32; 3], high: [f32; 3]) -> u32 {
-        lanes_met(&self.block, low, high)
+    fn roots_of(&self, world: u32) -> impl Iterator<Item = u32> {
+        let first = self.roots.partition_point(|root| root[0] < world);
+        let roots = self.roots[first..].iter().take_while(move |root| root[0] == world);
+        roots.map(|root| root[1])
     }
 
-    fn corners(&self, lane: usize) -> [[f32; 3]; 2] {
-        self.block.map(|sides| sides.map(|lanes| lanes[lane]))
-    }
-}
-
-impl Trees {
     pub fn groups(&self) -> u32 {
         (self.worlds.len() + self.infinite.len()) as u32
     }
@@ -285,7 +266,7 @@ impl Trees {
             .iter()
             .filter(|record| record.world == group.world)
         {
-            let mut met = group.met(record.low.map(unordered), record.high.map(unordered));
+            let mut met = lanes_met(&group.block, record.low.map(unordered), record.high.map(unordered));
             while met != 0 {
                 visit(group.objects[met.trailing_zeros() as usize], record.object);
                 met &= met - 1;
@@ -298,8 +279,7 @@ impl Trees {
         let [low, high] = parent(&[group.block]).map(|sides| sides.map(|lanes| lanes[0]));
         let mut stack = [0u32; ROOTS * SHAPES + PATH];
         let mut depth = 0;
-        let first = self.roots.partition_point(|root| root[0] < group.world);
-        for &[_, root] in self.roots[first..].iter().take_while(|root| root[0] == group.world) {
+        for root in self.roots_of(group.world) {
             stack[depth] = root;
             depth += 1;
         }
@@ -334,21 +314,37 @@ impl Trees {
     }
 }
 
+/// Boxes whose pairs are found together: those of a leaf, or an infinite one.
+pub(super) struct Group {
+    block: Block,
+    objects: [u32; LANES],
+    pub world: u32,
+}
+
+impl Group {
+    fn corners(&self, lane: usize) -> [[f32; 3]; 2] {
+        self.block.map(|sides| sides.map(|lanes| lanes[lane]))
+    }
+}
+
 /// Lanes of a block that a box meets, one bit each.
 #[inline(always)]
 fn lanes_met([lows, highs]: &Block, low: [f32; 3], high: [f32; 3]) -> u32 {
-    let bits: [u32; LANES] = std::array::from_fn(|lane| {
+    lanes_where(|lane| {
         let meets = |axis: usize| (lows[axis][lane] <= high[axis]) & (low[axis] <= highs[axis][lane]);
-        u32::from(meets(0) & meets(1) & meets(2)) << lane
-    });
-    bits.into_iter().fold(0, |met, bit| met | bit)
+        meets(0) & meets(1) & meets(2)
+    })
 }
 
 /// Bits of the axes on which a box is long.
 fn long_axes(record: &Record) -> u32 {
-    let sides = [0, 1, 2].map(|axis| unordered(record.high[axis]) - unordered(record.low[axis]));
-    let least = SHORT * sides.into_iter().fold(0.0, f32::max);
-    (0..3).map(|axis| u32::from(sides[axis] >= least) << axis).sum()
+    let lengths = lengths(record);
+    let least = SHORT * lengths.into_iter().fold(0.0, f32::max);
+    (0..3).map(|axis| u32::from(lengths[axis] >= least) << axis).sum()
+}
+
+fn lengths(record: &Record) -> [f32; 3] {
+    [0, 1, 2].map(|axis| unordered(record.high[axis]) - unordered(record.low[axis]))
 }
 
 fn block_of<'r>(records: impl Iterator<Item = &'r Record>) -> Block {
@@ -378,8 +374,8 @@ fn parent(children: &[Block]) -> Block {
     block
 }
 
-/// Halves the items at the median along the axis that is longest in units of `sides`, until eight are left. The nodes of
-/// every height are full, but for the last.
+/// Halves the items at the median along the axis that is longest in units of `sides`, until eight are left. The nodes
+/// of every height are full, but for the last.
 fn arrange(items: &mut [Item], bounds: [[f32; 3]; 2], sides: [f32; 3]) {
     if items.len() <= LANES {
         return;

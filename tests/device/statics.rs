@@ -23,23 +23,18 @@ struct Case {
 impl Case {
     /// Takes `counts` objects of two large scenes, which are every sixteenth, from the numbers `16 * seed + 15` on.
     fn new(descriptor: &BroadPhaseDescriptor<'_>, seeds: [u64; 2], counts: [usize; 2]) -> Self {
-        let mut used = None;
-        let mut large = |place: usize| {
-            let numbers = (seeds[place]..)
-                .map(|seed| 16 * seed + 15)
-                .filter(|&number| used != Some(number));
-            let mut scenes = numbers.map(|number| (number, wild::scene(number, descriptor)));
-            let has_enough = |(_, wild): &(u64, Wild)| wild.objects.len() >= counts[place];
-            let (number, mut wild) = scenes.find(has_enough).unwrap();
-            wild.objects.truncate(counts[place]);
-            wild.worlds.truncate(counts[place]);
+        let large = |seed: u64, other: Option<u64>, count: usize| {
+            let seeds = (seed..).filter(|&seed| other != Some(seed));
+            let mut scenes = seeds.map(|seed| (seed, wild::scene(16 * seed + 15, descriptor)));
+            let (seed, mut wild) = scenes.find(|(_, wild)| wild.objects.len() >= count).unwrap();
+            wild.objects.truncate(count);
+            wild.worlds.truncate(count);
             wild.rays.truncate(60);
             (wild.is_swept, wild.mode, wild.statics) = (true, QueryMode::All, 0);
-            drop(scenes);
-            used = Some(number);
-            wild
+            (seed, wild)
         };
-        let (mut statics, moving) = (large(0), large(1));
+        let (seed, mut statics) = large(seeds[0], None, counts[0]);
+        let (_, moving) = large(seeds[1], Some(seed), counts[1]);
         statics.statics = statics.objects.len();
         Self {
             queries: statics.objects.iter().step_by(9).copied().collect(),

@@ -4,8 +4,7 @@ use crate::Wild;
 
 /// Box tests within the limit that justify a further round, beyond [`SPARE_ROUNDS`].
 const ROUND_TESTS: u64 = 1 << 10;
-/// llvmpipe ends long loops early. Its walks are then shortened to a quarter, so two rounds become eight.
-const SPARE_ROUNDS: u64 = 8;
+const SPARE_ROUNDS: u64 = 2;
 /// The limit of box tests is [`FEW`] times those of brute force, plus [`ALWAYS_ALLOWED`]. A search tests each large
 /// object once, other objects four times on average, and all once more if it gives up on cells.
 const FEW: u64 = 6;
