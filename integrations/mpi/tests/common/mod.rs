@@ -6,12 +6,6 @@ use gpu_broad_phase::{Aabb, Query, Ray, SweptRay};
 use gpu_broad_phase_mpi::{Objects, Owned};
 pub use rng::Rng;
 
-impl Rng {
-    pub fn point(&mut self, side: f32) -> [f32; 3] {
-        [0; 3].map(|_| side * self.unit())
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Cubes of one size, at random positions.
