@@ -88,25 +88,29 @@ pub fn planar(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Parallel rods along x that do not overlap but share one cell, so that cells cannot separate them.
+/// Rods that do not overlap, but share one cell of any size that holds them: along x, y and z by turns, past each other
+/// in gaps of half a slot. In 2D, where such rods would cross, parallel ones, which long cells separate.
 pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
-    let row = if axes == 2 {
-        count
-    } else {
-        f64::from(count).sqrt().ceil() as u32
+    let directions = if axes == 2 { 1 } else { 3 };
+    let of_direction = count.div_ceil(directions);
+    let row = match axes {
+        2 => of_direction,
+        _ => f64::from(of_direction).sqrt().ceil() as u32,
     };
-    // Spacing of rods: all lower corners share a cell even if cells are half a rod long, and four times shorter along
-    // x.
-    let slot = 0.4 / f64::from(row.max(1));
+    // All lower corners share a cell even if cells are half a rod long, and four times shorter along x.
+    let slot = 0.1 / f64::from(row.max(1));
     let mut index = 0;
     rows(count, axes, |centre, edges| {
-        let places = [index % row, index / row];
+        let (along, place) = ((index % directions) as usize, index / directions);
         index += 1;
-        edges[0] = random.between(0.76, 0.98);
-        centre[0] = 0.01 + 0.01 * random.unit() + 0.5 * edges[0];
-        for axis in 1..axes {
-            edges[axis] = slot * random.between(0.2, 0.8);
-            centre[axis] = 0.01 + slot * (f64::from(places[axis - 1]) + 0.5);
+        edges[along] = random.between(0.76, 0.98);
+        centre[along] = 0.01 + 0.01 * random.unit() + 0.5 * edges[along];
+        for (step, place) in [(1, f64::from(place % row)), (2, f64::from(place / row) + 0.5)] {
+            let axis = (along + step) % 3;
+            if axis < axes {
+                edges[axis] = slot * random.between(0.1, 0.4);
+                centre[axis] = 0.01 + slot * (place + 0.25);
+            }
         }
     })
 }
@@ -160,7 +164,7 @@ pub fn rays(count: u32, axes: usize, world: [[f64; 3]; 2], t_max: f32, random: &
     values
 }
 
-fn rows(count: u32, axes: usize, mut make: impl FnMut(&mut [f64; 3], &mut [f64; 3])) -> Vec<f32> {
+pub(super) fn rows(count: u32, axes: usize, mut make: impl FnMut(&mut [f64; 3], &mut [f64; 3])) -> Vec<f32> {
     let mut values = Vec::with_capacity(count as usize * 2 * axes);
     for _ in 0..count {
         let (mut centre, mut edges) = ([0.0; 3], [0.0; 3]);

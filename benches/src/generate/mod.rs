@@ -2,6 +2,7 @@
 
 pub mod boxes;
 mod random;
+mod thin;
 
 use anyhow::{Result, ensure};
 use gpu_broad_phase::Aabb;
@@ -16,7 +17,28 @@ pub enum Distribution {
     Planar,
     OneCell,
     Lattice,
+    /// Along one axis, on two, on three.
+    Rods(u8),
+    Pareto,
+    Plates,
+    CubesAndRods,
+    Bars,
+    Hair,
+    Triangles,
 }
+
+/// Scenes of long and of flat boxes.
+pub const THIN: [Distribution; 9] = [
+    Distribution::Rods(1),
+    Distribution::Rods(2),
+    Distribution::Rods(3),
+    Distribution::Pareto,
+    Distribution::Plates,
+    Distribution::CubesAndRods,
+    Distribution::Bars,
+    Distribution::Hair,
+    Distribution::Triangles,
+];
 
 impl Distribution {
     /// As in reports and on the command line.
@@ -28,6 +50,15 @@ impl Distribution {
             Self::Planar => "planar",
             Self::OneCell => "one-cell",
             Self::Lattice => "lattice",
+            Self::Rods(1) => "rods",
+            Self::Rods(2) => "rods-2",
+            Self::Rods(_) => "rods-3",
+            Self::Pareto => "pareto",
+            Self::Plates => "plates",
+            Self::CubesAndRods => "cubes-rods",
+            Self::Bars => "bars",
+            Self::Hair => "hair",
+            Self::Triangles => "triangles",
         }
     }
 
@@ -40,6 +71,13 @@ impl Distribution {
             Self::Planar => boxes::planar,
             Self::OneCell => boxes::one_cell,
             Self::Lattice => boxes::lattice,
+            Self::Rods(directions) => return thin::rods(count, axes, usize::from(directions), random),
+            Self::Pareto => thin::pareto,
+            Self::Plates => thin::plates,
+            Self::CubesAndRods => thin::cubes_and_rods,
+            Self::Bars => thin::bars,
+            Self::Hair => thin::hair,
+            Self::Triangles => thin::triangles,
         };
         make(count, axes, random)
     }
@@ -70,6 +108,23 @@ pub fn check_room(count: u32, columns: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn most_thin_boxes_are_thin() {
+        for axes in [2, 3] {
+            for distribution in THIN {
+                let boxes = distribution.boxes(3000, axes, &mut Random::new(1));
+                let aspect = |boxed: &Aabb| {
+                    let edges: Vec<_> = (0..axes).map(|axis| boxed.max[axis] - boxed.min[axis]).collect();
+                    assert!(edges.iter().all(|edge| *edge >= 0.0), "{boxed:?}");
+                    edges.iter().fold(0.0, |a: f32, b| a.max(*b)) / edges.iter().fold(f32::MAX, |a, b| a.min(*b))
+                };
+                let thin = boxes.iter().filter(|boxed| aspect(boxed) >= 4.0).count();
+                assert_eq!(boxes.len(), 3000);
+                assert!(thin >= 700, "{}: {thin}", distribution.name());
+            }
+        }
+    }
 
     #[test]
     fn too_many_rows_fail_before_they_are_made() {

@@ -313,8 +313,9 @@ pub struct HeatmapArgs {
 
 #[derive(Args, Clone)]
 pub struct BenchArgs {
-    /// Scenes, separated by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes; and
-    /// folders with frame0.ply and frame1.ply, where vertices, edges and faces all get a box.
+    /// Scenes, separated by commas: uniform, power-law, clustered, planar, one-cell; of thin boxes rods, rods-2, rods-3
+    /// (on one, two or three axes), pareto, plates, cubes-rods, bars (2D), hair, triangles; files of boxes or meshes;
+    /// and folders with frame0.ply and frame1.ply, where vertices, edges and faces all get a box.
     #[arg(default_value = "uniform")]
     pub scene: String,
     /// Rays, as a text table or array: origin, direction, t_max (7 columns, in 2D 5).

@@ -7,7 +7,7 @@ use measure::Gpu;
 use measure::bench::{
     self, Bench, Block, COUNTS, Options, Rays, ReportOptions, Scene, scaling_text, write_csv, write_markdown,
 };
-use measure::generate::Distribution;
+use measure::generate::{Distribution, THIN};
 
 use crate::Status;
 use crate::args::{BenchArgs, ReadingArgs};
@@ -150,11 +150,12 @@ impl Source {
         }
         let mut sources = Vec::new();
         for name in names.split(',') {
-            if let Some(distribution) = RANDOM.into_iter().find(|distribution| distribution.name() == name) {
+            let mut known = RANDOM.into_iter().chain(THIN);
+            if let Some(distribution) = known.find(|distribution| distribution.name() == name) {
                 sources.extend(counts.iter().map(|&count| Self::Random(distribution, count)));
                 continue;
             }
-            let names = RANDOM.map(Distribution::name);
+            let names: Vec<_> = RANDOM.into_iter().chain(THIN).map(Distribution::name).collect();
             ensure!(
                 input::exists(Path::new(name)),
                 "{name}: unknown scene: neither a file nor one of {}",
