@@ -15,10 +15,18 @@ fn level_inverse(base_inverse: f32, level: u32) -> f32 {
     return bitcast<f32>(bitcast<u32>(base_inverse) - (level << 23u));
 }
 
-// 1 / cell size per axis. The exponent of x includes `x_detail`, so computing a cell takes one multiplication, which no
-// compiler can reorder.
-fn axis_inverse(inverse: f32, x_detail: u32) -> vec3<f32> {
-    return vec3<f32>(bitcast<f32>(bitcast<u32>(inverse) + (x_detail << 23u)), inverse, inverse);
+// 1 / cell size per axis. Exact, since only exponents change.
+fn whole_cell_inverse(inverse: f32, stretch: u32) -> vec3<f32> {
+    let shifts = vec3<u32>(23u, 23u - STRETCH_BITS, 23u - 2u * STRETCH_BITS);
+    let octaves = (vec3<u32>(stretch) << shifts) & vec3<u32>(0x7f800000u);
+    return bitcast<vec3<f32>>(vec3<u32>(bitcast<u32>(inverse)) - octaves);
+}
+
+// 1 / cell size per axis, along x of fine cells. So computing a cell takes one multiplication, which no compiler can
+// reorder.
+fn axis_inverse(inverse: f32, stretch: u32) -> vec3<f32> {
+    let whole = bitcast<vec3<u32>>(whole_cell_inverse(inverse, stretch));
+    return bitcast<vec3<f32>>(whole + vec3<u32>(x_detail() << 23u, 0u, 0u));
 }
 
 fn x_detail() -> u32 {
@@ -45,13 +53,13 @@ fn within_cell_limit(lower: vec3<i32>, upper: vec3<i32>) -> bool {
 
 // Places an object that gets one entry. Hierarchical: on the first level on which its corners are at most one cell
 // apart (4 fine cells along x). Adaptive: on the first level with a cell that holds the box.
-fn place_single_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
+fn place_single_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32, stretch: u32) -> Placement {
     let box_min = flush_bits(low);
     let box_max = flush_bits(high);
     let reach = cell_reach();
     let span = vec3<i32>(reach << x_detail(), reach, reach);
     for (var level = 0u; level < MAX_LEVELS; level += 1u) {
-        let inverse = axis_inverse(level_inverse(base_inverse, level), x_detail());
+        let inverse = axis_inverse(level_inverse(base_inverse, level), stretch);
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
         if (within_cell_limit(lower, upper) && all(upper - lower <= span)) {
@@ -74,11 +82,11 @@ fn place_uniform(low: vec3<u32>, high: vec3<u32>, cell_inverse: f32) -> Placemen
     return Placement(NO_LEVEL, vec3<i32>(0), vec3<i32>(0));
 }
 
-fn place(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
+fn place(low: vec3<u32>, high: vec3<u32>, base_inverse: f32, stretch: u32) -> Placement {
     if (params.scheme == SCHEME_UNIFORM) {
         return place_uniform(low, high, base_inverse);
     }
-    return place_single_cell(low, high, base_inverse);
+    return place_single_cell(low, high, base_inverse, stretch);
 }
 
 // Bucket of a cell, counted from the level's first bucket. `x` is already shifted by `x_shift`.

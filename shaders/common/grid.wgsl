@@ -32,7 +32,7 @@ struct Level {
 
 struct Grid {
     base_inverse: f32,
-    x_detail: u32,
+    stretch: u32,
     first_level: u32,
     table_cells: u32,
     entry_count: u32,
@@ -48,7 +48,11 @@ struct Grid {
 }
 
 // Statistics of levels, eight words per level: number of objects, then `2^31 - lower` and `2^31 + upper` of x, y and z,
-// which start from zero and only grow. The eighth words of the first two levels belong to the whole grid.
+// which start from zero and only grow. The eighth words of the first three levels belong to the whole grid.
 const BIAS: u32 = 0x80000000u;
 const BASE_INVERSE: u32 = 7u;
 const CROWDED_LEVELS: u32 = 15u;
+const STRETCH: u32 = 23u;
+
+// Bits per axis of `stretch`, the octaves by which cells are longer than their shortest side.
+const STRETCH_BITS: u32 = 8u;

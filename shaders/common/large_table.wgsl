@@ -35,7 +35,7 @@ fn large_table_shifts(shift: u32) -> vec3<u32> {
 }
 
 fn large_table_inverse() -> vec3<f32> {
-    return axis_inverse(level_inverse(grid.base_inverse, grid.large_table_below - 1u), X_DETAIL);
+    return axis_inverse(level_inverse(grid.base_inverse, grid.large_table_below - 1u), grid.stretch);
 }
 
 // Cell of the table that an object with the lower corner `low` reads.

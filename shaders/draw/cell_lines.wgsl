@@ -11,8 +11,8 @@ fn level_color(level: u32) -> u32 {
     return colors[level & 7u] | (draw.color & 0xff000000u);
 }
 
-fn write_cell(first: u32, level: Level, cell: vec3<i32>, color: u32) {
-    let side = 1.0 / level.inverse;
+fn write_cell(first: u32, level: Level, stretch: u32, cell: vec3<i32>, color: u32) {
+    let side = 1.0 / whole_cell_inverse(level.inverse, stretch);
     // In the adaptive scheme, `side` is half a cell, and the centre of cell c is at 2c sides.
     let is_shifted = SCHEME == SCHEME_ADAPTIVE;
     let begin = select(cell, 2 * cell - vec3<i32>(1), is_shifted);

@@ -28,8 +28,8 @@ fn cells_entered(record: u32) -> Placement {
     }
     let low = unordered(bitcast<vec3<i32>>(records[2u * record].xyz));
     let high = unordered(bitcast<vec3<i32>>(records[2u * record + 1u].xyz));
-    let placement = place_single_cell(low, high, grid.base_inverse);
-    let cell = placement.lower >> vec3<u32>(grid.x_detail, 0u, 0u);
+    let placement = place_single_cell(low, high, grid.base_inverse, grid.stretch);
+    let cell = placement.lower >> vec3<u32>(x_detail(), 0u, 0u);
     return Placement(placement.level, cell, cell);
 }
 
@@ -41,9 +41,9 @@ fn is_entered_in(record: u32, level: u32, cell: vec3<i32>) -> bool {
 fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
     let level = grid.levels[level_index];
     let world = records[2u * record + 1u].w;
-    let first_x = cell.x << grid.x_detail;
+    let first_x = cell.x << x_detail();
     var is_cut = false;
-    for (var fine = 0i; fine < (1i << grid.x_detail); fine += 1i) {
+    for (var fine = 0i; fine < (1i << x_detail()); fine += 1i) {
         let x = first_x + fine;
         if (x >= level.lower_x && x <= level.upper_x) {
             let key = key_of(level, vec3<i32>(x, cell.y, cell.z), world);
@@ -88,7 +88,7 @@ fn main(
         if (is_first_of(cell, entered.level, record)) {
             let place = atomicAdd(&draw_args[4], BOX_VERTICES);
             if (place < draw.capacity) {
-                write_cell(place, grid.levels[entered.level], cell, level_color(entered.level));
+                write_cell(place, grid.levels[entered.level], grid.stretch, cell, level_color(entered.level));
                 atomicMax(&draw_args[0], place + BOX_VERTICES);
             }
         }

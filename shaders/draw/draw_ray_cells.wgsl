@@ -27,8 +27,8 @@ fn main(
     let cell = bitcast<vec3<i32>>(visited.yzw);
     let index = visited.x % MAX_LEVELS;
     if (visited.x < MAX_LEVELS) {
-        write_cell(BOX_VERTICES * row, grid.levels[index], cell, level_color(index));
+        write_cell(BOX_VERTICES * row, grid.levels[index], grid.stretch, cell, level_color(index));
     } else {
-        write_cell(BOX_VERTICES * row, static_grid.levels[index], cell, level_color(index));
+        write_cell(BOX_VERTICES * row, static_grid.levels[index], static_grid.stretch, cell, level_color(index));
     }
 }

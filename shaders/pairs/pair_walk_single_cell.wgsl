@@ -42,7 +42,7 @@ fn walk_pairs(count_row: u32) {
 
     let box_min = flush_bits(unordered(low));
     let box_max = flush_bits(unordered(high));
-    let own_level = place_single_cell(unordered(low), unordered(high), grid.base_inverse).level;
+    let own_level = place_single_cell(unordered(low), unordered(high), grid.base_inverse, grid.stretch).level;
     let detail = x_detail();
     let uses_large_table = own_level < grid.large_table_below;
     if (uses_large_table) {
@@ -60,7 +60,7 @@ fn walk_pairs(count_row: u32) {
         if (uses_large_table && next_level >= grid.large_table_below) {
             next_level = max(next_level, grid.large_table.next);
         }
-        let inverse = axis_inverse(level.inverse, detail);
+        let inverse = axis_inverse(level.inverse, grid.stretch);
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
         // The buckets of two rows differ only by strides. Values common to all rows come first, as keeping `level`

@@ -16,7 +16,7 @@ fn reach_of_objects(query: Query) -> vec3<i32> {
 }
 
 fn cells_of(query: Query, level: Level) -> Cells {
-    let inverse = axis_inverse(level.inverse, x_detail());
+    let inverse = axis_inverse(level.inverse, grid.stretch);
     let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
     let bounds_upper = vec3<i32>(level.upper_x, level.upper_y, level.upper_z);
     let lower = max(cell_of(query.search_min, inverse) - reach_of_objects(query), bounds_lower);
@@ -86,7 +86,7 @@ fn is_met_here(
     y: i32,
     z: i32,
 ) -> bool {
-    let primary = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, x_detail()));
+    let primary = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, grid.stretch));
     if (SCHEME != SCHEME_UNIFORM) {
         return primary.y == y && primary.z == z && primary.x >= lower.x && primary.x <= upper.x;
     }

@@ -107,7 +107,7 @@ fn corners_of(original: Query) -> array<vec3<f32>, 2> {
 }
 
 fn apart_of(query: Query, level: Level) -> Apart {
-    let inverse = axis_inverse(level.inverse, x_detail());
+    let inverse = axis_inverse(level.inverse, grid.stretch);
     let corners = corners_of(query);
     // In the adaptive scheme, `level.inverse` is 1 / (half a cell).
     let unit = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);

@@ -1,4 +1,4 @@
-// uses: common/box, common/grid, common/prelude, common/round, common/wide, rays/ray, rays/ray_passage, rays/ray_walk
+// uses: common/box, common/cells, common/grid, common/prelude, common/round, common/wide, rays/ray, rays/ray_passage, rays/ray_walk
 // needs: take_cells
 
 // Visits the cells that a ray passes, within the occupied bounds of each level.
@@ -42,7 +42,7 @@ fn walks_again() -> bool {
 }
 
 fn visit_slab(ray: Ray, level: Level, visit: Visit) {
-    let whole = vec3<u32>(grid.x_detail, 0u, 0u);
+    let whole = vec3<u32>(x_detail(), 0u, 0u);
     let lower = max(visit.lower, vec3<i32>(level.lower_x, level.lower_y, level.lower_z)) >> whole;
     let upper = min(visit.upper, vec3<i32>(level.upper_x, level.upper_y, level.upper_z)) >> whole;
     if (all(lower <= upper)) {

@@ -30,7 +30,7 @@ fn is_first_visit(
     y: i32,
     z: i32,
 ) -> bool {
-    let inverse = axis_inverse(level.inverse, grid.x_detail);
+    let inverse = axis_inverse(level.inverse, grid.stretch);
     let lower = cell_of(flush_bits(unordered(low)), inverse);
     if (SCHEME != SCHEME_UNIFORM) {
         return lower.y == y && lower.z == z && lower.x >= visit.lower.x && lower.x <= visit.upper.x;

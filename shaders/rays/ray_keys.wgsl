@@ -19,13 +19,13 @@ fn spread(bits: vec3<u32>) -> vec3<u32> {
 
 fn ray_key(index: u32) -> u32 {
     let level = grid.levels[min(grid.fullest_level, MAX_LEVELS - 1u)];
-    let whole = vec3<u32>(grid.x_detail, 0u, 0u);
+    let whole = vec3<u32>(x_detail(), 0u, 0u);
     let lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z) >> whole;
     let upper = vec3<i32>(level.upper_x, level.upper_y, level.upper_z) >> whole;
     let bits = rays[ray_params.stride * index].xyz;
     let is_number = (bits & vec3<u32>(0x7fffffffu)) < vec3<u32>(0x7f800000u);
     let origin = flush_bits(select(vec3<u32>(0u), bits, is_number));
-    let cell = vec3<u32>(clamp(cell_of(origin, vec3<f32>(level.inverse)), lower, upper) - lower);
+    let cell = vec3<u32>(clamp(cell_of(origin, whole_cell_inverse(level.inverse, grid.stretch)), lower, upper) - lower);
     let size = vec3<u32>(upper - lower);
     let size_bits = 32u - countLeadingZeros(max(size.x, max(size.y, size.z)));
     let place = spread(cell >> vec3<u32>(max(size_bits, RAY_KEY_AXIS_BITS) - RAY_KEY_AXIS_BITS));

@@ -64,10 +64,10 @@ fn of_minors(values: vec3<f32>, major: u32, x_factor: f32) -> vec2<f32> {
 
 // A separate function: an early return inside the walk would nest its loops in conditions.
 fn passage_of(ray: Ray, level: Level) -> Passage {
-    let detail = grid.x_detail;
+    let detail = x_detail();
     let reach = cell_reach();
     // In the adaptive scheme, `level.inverse` is 1 / (half a cell), and cells are shifted by half a cell.
-    let unit = select(1.0, 0.5, params.scheme == SCHEME_ADAPTIVE) * level.inverse;
+    let unit = select(1.0, 0.5, params.scheme == SCHEME_ADAPTIVE) * whole_cell_inverse(level.inverse, grid.stretch);
     let shift = select(0.0, 0.5, params.scheme == SCHEME_ADAPTIVE);
     let origin = flush_bits(unordered(ray.origin_ordered)) * unit + shift;
     let direction = flush(ray.direction * unit);
@@ -187,7 +187,7 @@ fn no_cells() -> SlabCells {
 }
 
 fn cells_through(passage: Passage, slab: i32, through: vec2<f32>) -> SlabCells {
-    let detail = grid.x_detail;
+    let detail = x_detail();
     let reach = cell_reach();
     let p_0 = passage.origin + passage.direction * through.x;
     let p_1 = passage.origin + passage.direction * through.y;

@@ -2,7 +2,7 @@
 
 // Chooses the finest cell size, a fraction times a power of two (octave), from the sample statistics.
 //   fraction  1, 1.25, 1.5 or 1.75: the one that wastes the least volume for the sampled box sizes
-//   octave    the coarsest whose cells hold few neighbours, or from which on finer cells separate few of the boxes that
+//   octave    of the shortest side: the coarsest whose cells hold few neighbours, or from which on finer cells separate few of the boxes that
 //             share a cell; never finer than the smallest object
 // Also marks crowded levels, whose cells hold many boxes.
 
@@ -17,7 +17,7 @@ const MAX_OCTAVES: u32 = 12u;
 // Coarser cells are chosen only if finer ones would separate at most this number of pairs per object.
 const MAX_SPLIT: u32 = 64u;
 
-@group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1097>;
+@group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1098>;
 
 var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> wastes: array<atomic<u32>, 4>;
@@ -101,12 +101,14 @@ fn mean_pairs(octave: u32) -> u32 {
 
 // True if the pairs in cells of `octave` cost less than the rows of cells of octave `finer`. The number of rows is at
 // most that of objects in finer cells.
-fn costs_less(octave: u32, finer: u32) -> bool {
-    let cells = (1u << min(finer - octave, MAX_OCTAVES)) + 2u;
+fn costs_less(octave: u32, finer: u32, top: i32, aspect: Aspect) -> bool {
+    let between = cell_exponents(aspect, octave_exponent(top, octave))
+        - cell_exponents(aspect, octave_exponent(top, finer));
+    let cells = (vec3<u32>(1u) << min(vec3<u32>(between), vec3<u32>(MAX_OCTAVES))) + vec3<u32>(2u);
     let entered = entered_in(finer);
     let objects = select(entered * params.sample_stride, 0xffffffffu, entered > 0xffffffffu / params.sample_stride);
     let pairs = mean_pairs(octave);
-    return COST_OF_PAIRS * (pairs + FIXED_PAIR_COST) < min(cells * cells, objects)
+    return COST_OF_PAIRS * (pairs + FIXED_PAIR_COST) < min(cells.y * cells.z, objects)
         && pairs - min(pairs, mean_pairs(finer)) <= MAX_SPLIT;
 }
 
@@ -124,8 +126,14 @@ fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     return pairs_in(octave) > allowed + pairs_by_chance(octave) + entered / 64u + 32u;
 }
 
-// Inverse of the finest cell size. All invocations must call this. A barrier must follow before `crowded_levels_found`.
-fn base_inverse_of(local: u32) -> f32 {
+struct FinestCell {
+    // Of the shortest side.
+    inverse: f32,
+    stretch: u32,
+}
+
+// All invocations must call this. A barrier must follow before `crowded_levels_found`.
+fn finest_cell(local: u32) -> FinestCell {
     if (local < 4u) {
         atomicStore(&fractions[local], 0u);
         atomicStore(&wastes[local], 0u);
@@ -165,11 +173,12 @@ fn base_inverse_of(local: u32) -> f32 {
     workgroupBarrier();
 
     let top = top_exponent(sample_statistics[EXTENT]);
+    let aspect = unpacked_aspect(sample_statistics[ASPECT]);
     // The finest dense octave is too coarse; so are those after it, as long as finer cells separate an eighth of the
     // pairs.
     let finest = octave_after(firstLeadingBit(atomicLoad(&dense_octaves)) + 1u, atomicLoad(&split_octaves));
     // In scenes with crowds far denser than the rest, coarser cells may cost less than those that suit the crowds.
-    if (local < finest && !is_dense(local) && costs_less(local, finest)) {
+    if (local < finest && !is_dense(local) && costs_less(local, finest, top, aspect)) {
         atomicMin(&coarser_octave, local);
     }
     workgroupBarrier();
@@ -189,7 +198,12 @@ fn base_inverse_of(local: u32) -> f32 {
             atomicOr(&crowded_levels, 1u << local);
         }
     }
-    return bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u));
+    let stretch = vec3<u32>(cell_exponents(aspect, exponent) - exponent)
+        << vec3<u32>(0u, STRETCH_BITS, 2u * STRETCH_BITS);
+    return FinestCell(
+        bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u)),
+        stretch.x | stretch.y | stretch.z,
+    );
 }
 
 // One bit per crowded level; 0 unless the scheme chooses the finest cell.

@@ -18,7 +18,7 @@ fn key_of_box(low: vec4<u32>, high: vec4<u32>, world: u32) -> u32 {
         return ignored_key(grid.table_cells);
     }
     if (kind == CLASS_FINITE) {
-        let placement = place(low.xyz, high.xyz, grid.base_inverse);
+        let placement = place(low.xyz, high.xyz, grid.base_inverse, grid.stretch);
         if (placement.level != NO_LEVEL) {
             return key_of(grid.levels[placement.level], placement.lower, world);
         }

@@ -85,7 +85,7 @@ fn write_grid(local: u32, shift: u32, cover: Level) {
         return;
     }
     next_grid.base_inverse = grid.base_inverse;
-    next_grid.x_detail = grid.x_detail;
+    next_grid.stretch = grid.stretch;
     next_grid.first_level = grid.first_level;
     next_grid.table_cells = grid.table_cells;
     next_grid.occupied = grid.occupied;

@@ -52,9 +52,9 @@ fn main(
     if (local < 3u) {
         atomicStore(&local_counts[local], 0u);
     }
-    var base_inverse = params.cell_inverse;
+    var finest = FinestCell(params.cell_inverse, 0u);
     if (SCHEME == SCHEME_HIERARCHICAL) {
-        base_inverse = base_inverse_of(local);
+        finest = finest_cell(local);
     }
     workgroupBarrier();
 
@@ -70,7 +70,8 @@ fn main(
         let placement = place(
             select(vec3<u32>(0u), low.xyz, has_place),
             select(vec3<u32>(0u), high.xyz, has_place),
-            base_inverse,
+            finest.inverse,
+            finest.stretch,
         );
         if (kind == CLASS_INVALID) {
             atomicAdd(&local_counts[COUNTER_INVALID], 1u);
@@ -102,7 +103,8 @@ fn main(
         }
     }
     if (flat_workgroup(group, groups) == 0u && local == 0u) {
-        atomicStore(&level_statistics[BASE_INVERSE], bitcast<u32>(base_inverse));
+        atomicStore(&level_statistics[BASE_INVERSE], bitcast<u32>(finest.inverse));
+        atomicStore(&level_statistics[STRETCH], finest.stretch);
         atomicStore(&level_statistics[CROWDED_LEVELS], crowded_levels_found());
     }
     if (local < 3u) {

@@ -127,6 +127,7 @@ fn lay_out_rest(levels: u32, writes: bool) {
     let below = level_below_large_table(levels, placed);
     let large_table = large_table_bounds(levels, below);
     grid.base_inverse = bitcast<f32>(statistics[BASE_INVERSE]);
+    grid.stretch = statistics[STRETCH];
     grid.table_cells = table_cells;
     grid.occupied = levels;
     grid.large_table_below = below;
@@ -137,7 +138,7 @@ fn lay_out_rest(levels: u32, writes: bool) {
     }
     let has_entries = params.scheme != SCHEME_UNIFORM;
     next_grid.base_inverse = bitcast<f32>(statistics[BASE_INVERSE]);
-    next_grid.x_detail = x_detail();
+    next_grid.stretch = statistics[STRETCH];
     next_grid.first_level = select(countTrailingZeros(levels), NO_LEVEL, levels == 0u);
     next_grid.table_cells = table_cells;
     next_grid.entry_count = select(0u, params.object_count, has_entries);

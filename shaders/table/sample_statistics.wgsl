@@ -3,12 +3,13 @@
 // Statistics of a sample of the objects, from which base_cell chooses the finest cell.
 //   size classes  samples by longest side, in quarter octaves
 //   densities     for each of 24 octaves, pairs of samples that share a cell
+//   aspect        shape of boxes, from 256 samples: cells of fine octaves have it
 // Each octave has a small hash table. A sample adds the number of earlier samples in its bucket, so the sum is the
 // number of pairs. It includes pairs that share a bucket but no cell, which base_cell subtracts. A second sum limits
 // the addend, so that a few crowds cannot stand for the scene. The order of additions does not matter.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
+@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1098>;
 @group(0) @binding(3) var<storage, read_write> density_buckets: array<atomic<u32>>;
 
 override SERIAL_SORT: bool = false;
@@ -19,6 +20,12 @@ override LANES: u32 = select(LANES_PER_SAMPLE, 1u, SERIAL_SORT);
 var<workgroup> classes: array<atomic<u32>, 1024>;
 var<workgroup> local_density: array<atomic<u32>, 72>;
 var<workgroup> extent: atomic<u32>;
+// Numbers of samples by octaves that they are longer than their shortest side: on x, then y, then z.
+var<workgroup> longer: array<atomic<u32>, 48>;
+// Octaves of typical boxes, per axis.
+var<workgroup> typical: array<atomic<u32>, 3>;
+// Number of samples with a shape, and from bit 16 on the sum of the exponents of their shortest sides.
+var<workgroup> shaped: atomic<u32>;
 
 // One object per run of `sample_stride`, at a scattered offset that follows no pattern of the objects.
 fn sampled_object(sample: u32) -> u32 {
@@ -26,17 +33,74 @@ fn sampled_object(sample: u32) -> u32 {
     return min(sample * params.sample_stride + offset, params.object_count - 1u);
 }
 
-fn longest_side_bits(low: vec3<u32>, high: vec3<u32>) -> u32 {
+// Boxes longer by this or fewer octaves count as cubes.
+const NEARLY_CUBES: i32 = 1;
+// One sample in this many may be longer than the shape of typical boxes.
+const FEW_LONGER: u32 = 32u;
+const ASPECTS: u32 = 16u;
+
+fn half_side_bits(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
     // Half sides, since differences of whole bounds could overflow.
-    let half_sides = flush(flush(flush_bits(high) * 0.5) - flush(flush_bits(low) * 0.5));
-    let half_side = max(half_sides.x, max(half_sides.y, half_sides.z));
-    let bits = bitcast<u32>(half_side);
-    return select(min(bits + 0x00800000u, 0x7f7fffffu), 0u, bits == 0u);
+    return bitcast<vec3<u32>>(flush(flush(flush_bits(high) * 0.5) - flush(flush_bits(low) * 0.5)));
+}
+
+fn side_bits(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
+    let halves = half_side_bits(low, high);
+    let sides = min(halves + vec3<u32>(0x00800000u), vec3<u32>(0x7f7fffffu));
+    return select(sides, vec3<u32>(0u), halves == vec3<u32>(0u));
+}
+
+// Bits of the longest side, with each axis shorter by `octaves`.
+fn longest_of(sides: vec3<u32>, octaves: vec3<i32>) -> u32 {
+    let shorter = vec3<u32>(octaves) << vec3<u32>(23u);
+    return largest(max(sides, shorter) - shorter);
+}
+
+fn largest(values: vec3<u32>) -> u32 {
+    return max(values.x, max(values.y, values.z));
 }
 
 // Smallest class that holds the side: class `4 e + q` stands for `(1 + q / 4) 2^(e - 127)`, class 0 for points.
-fn size_class(low: vec3<u32>, high: vec3<u32>) -> u32 {
-    return (longest_side_bits(low, high) + 0x001fffffu) >> 21u;
+fn size_class(side: u32) -> u32 {
+    return (side + 0x001fffffu) >> 21u;
+}
+
+fn is_flat() -> bool {
+    return params.dimensions == 2u;
+}
+
+fn add_shape(low: vec3<u32>, high: vec3<u32>) {
+    let exponents = vec3<i32>(half_side_bits(low, high) >> vec3<u32>(23u));
+    let longest = max(exponents.x, max(exponents.y, exponents.z));
+    let least = min(exponents.x, select(min(exponents.y, exponents.z), exponents.y, is_flat()));
+    let shortest = max(least, longest - MAX_ASPECT);
+    let octaves = vec3<u32>(max(exponents - vec3<i32>(shortest), vec3<i32>(0)));
+    if (longest > 0) {
+        atomicAdd(&longer[octaves.x], 1u);
+        atomicAdd(&longer[ASPECTS + octaves.y], 1u);
+        atomicAdd(&longer[2u * ASPECTS + octaves.z], 1u);
+        atomicAdd(&shaped, (u32(max(shortest, 0)) << 16u) + 1u);
+    }
+}
+
+fn store_typical(axis: u32) {
+    let few = (atomicLoad(&shaped) & 0xffffu) / FEW_LONGER;
+    var above = 0u;
+    var octave = 0u;
+    for (var longest = ASPECTS - 1u; longest > octave; longest -= 1u) {
+        above += atomicLoad(&longer[axis * ASPECTS + longest]);
+        octave = select(0u, longest, above > few);
+    }
+    atomicStore(&typical[axis], octave);
+}
+
+fn aspect_of_samples() -> Aspect {
+    let octaves = vec3<i32>(vec3<u32>(atomicLoad(&typical[0]), atomicLoad(&typical[1]), atomicLoad(&typical[2])));
+    let least = min(octaves.x, select(min(octaves.y, octaves.z), octaves.y, is_flat()));
+    let rest = max(octaves - vec3<i32>(least), vec3<i32>(0));
+    let sums = atomicLoad(&shaped);
+    let mean = i32((sums >> 16u) / max(sums & 0xffffu, 1u));
+    return Aspect(select(rest, vec3<i32>(0), rest <= vec3<i32>(NEARLY_CUBES)), mean - 126 + least);
 }
 
 fn add_extent(sample: u32) {
@@ -45,31 +109,32 @@ fn add_extent(sample: u32) {
     let high = objects[2u * object + 1u];
     if (classify(low, high) == CLASS_FINITE) {
         let magnitude = max(low.xyz & vec3<u32>(0x7fffffffu), high.xyz & vec3<u32>(0x7fffffffu));
-        atomicMax(&extent, max(magnitude.x, max(magnitude.y, magnitude.z)));
+        atomicMax(&extent, largest(magnitude));
+        add_shape(low.xyz, high.xyz);
     }
 }
 
 // Adds a sample to the octaves from `first` on, in steps of `LANES`.
-fn add_sample(sample: u32, first: u32, top: i32) {
+fn add_sample(sample: u32, first: u32, top: i32, aspect: Aspect) {
     let object = sampled_object(sample);
     let low = objects[2u * (params.first_object + object)];
     let high = objects[2u * (params.first_object + object) + 1u];
     if (classify(low, high) != CLASS_FINITE) {
         return;
     }
+    let sides = side_bits(low.xyz, high.xyz);
     if (first == 0u) {
-        atomicAdd(&classes[size_class(low.xyz, high.xyz)], 1u);
+        atomicAdd(&classes[size_class(longest_of(sides, aspect.octaves))], 1u);
     }
-    let side = longest_side_bits(low.xyz, high.xyz);
     let position = flush_bits(low.xyz);
     let world = world_of(object);
     let slots = octave_buckets();
     for (var octave = first; octave < OCTAVES; octave += LANES) {
-        let exponent = octave_exponent(top, octave);
+        let exponents = cell_exponents(aspect, octave_exponent(top, octave));
         // Objects up to twice the octave's cell size are entered: with a fraction of 1.75, they are still on the finest
         // level.
-        if (side <= u32(exponent + 128) << 23u) {
-            let inverse = vec3<f32>(bitcast<f32>(u32(127 - exponent) << 23u));
+        if (all(sides <= vec3<u32>(exponents + 128) << vec3<u32>(23u))) {
+            let inverse = bitcast<vec3<f32>>(vec3<u32>(127 - exponents) << vec3<u32>(23u));
             let cell = bitcast<vec3<u32>>(cell_of(position, inverse));
             var hash = cell.x * 0x8da6b343u + cell.y * 0xd8163841u + cell.z * 0xcb1ab31fu + world * HASH_WORLD;
             hash = (hash ^ (hash >> 15u)) * 0x2c1b3c6du;
@@ -94,8 +159,12 @@ fn main(
     if (local < OCTAVE_WORDS * OCTAVES) {
         atomicStore(&local_density[local], 0u);
     }
+    if (local < 3u * ASPECTS) {
+        atomicStore(&longer[local], 0u);
+    }
     if (local == 0u) {
         atomicStore(&extent, 0u);
+        atomicStore(&shaped, 0u);
     }
     workgroupBarrier();
     // All workgroups read the same few samples, so that all use the same octaves.
@@ -103,9 +172,15 @@ fn main(
         add_extent(local * params.sample_count / WORKGROUP);
     }
     workgroupBarrier();
+    // A loop of one iteration: CPU drivers skip loops that no lane enters, but execute both sides of branches.
+    for (var axis = local; axis < 3u; axis += WORKGROUP) {
+        store_typical(axis);
+    }
+    workgroupBarrier();
+    let aspect = aspect_of_samples();
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
     if (place / LANES < params.sample_count) {
-        add_sample(place / LANES, place % LANES, top_exponent(atomicLoad(&extent)));
+        add_sample(place / LANES, place % LANES, top_exponent(atomicLoad(&extent)), aspect);
     }
     workgroupBarrier();
 
@@ -120,5 +195,6 @@ fn main(
     }
     if (local == 0u) {
         atomicMax(&sample_statistics[EXTENT], atomicLoad(&extent));
+        atomicMax(&sample_statistics[ASPECT], packed_aspect(aspect));
     }
 }

@@ -197,12 +197,12 @@ fn level_after(level: u32) -> u32 {
 
 fn cell_size(level: u32) -> vec3<f32> {
     let halves = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
-    return halves / axis_inverse(grid.levels[level].inverse, grid.x_detail);
+    return halves / axis_inverse(grid.levels[level].inverse, grid.stretch);
 }
 
 fn cell_at(level: u32, position: vec3<f32>) -> vec3<i32> {
     let bits = flat(bitcast<vec3<u32>>(position));
-    return cell_of(flush_bits(bits), axis_inverse(grid.levels[level].inverse, grid.x_detail));
+    return cell_of(flush_bits(bits), axis_inverse(grid.levels[level].inverse, grid.stretch));
 }
 
 // Entries `x .. y`, which include all entries of a cell. Other cells may share its bucket: see `is_in_cell`.

@@ -2,7 +2,7 @@
 
 use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::api::types::{Aabb, Dimensions};
-use crate::layout::grid::{Class, Params, classify};
+use crate::layout::grid::{Class, Params, classify, whole_cell_inverse};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
 
@@ -16,13 +16,16 @@ const LARGEST_SCALE: f64 = 1e27;
 /// Maximum ratio of the reference cell's side to the cell size. Walks find smaller cells mostly empty.
 const MAX_CELL_RATIO: f64 = 2.0;
 const MAX_SCALE_RATIO: f64 = 8.0;
+/// Cells of the uniform scheme that a box may enter, and the share of boxes that may enter more.
+const MOST_CELLS: f64 = 16.0;
+const FEW: usize = 32;
 
 impl Scheme {
     /// Returns [`Scheme::Uniform`] with the median of the boxes' longest sides as cell size.
     ///
     /// If the median is less than half the side of the reference cell, as for points, that side is the cell size. The
-    /// reference cell is the finest cell of [`Scheme::Hierarchical`] or, if smaller, a cube (in 2D a square) that holds
-    /// one box on average.
+    /// reference cell is the finest cell of [`Scheme::Hierarchical`] (its longest side) or, if smaller, a cube (in 2D a
+    /// square) that holds one box on average. Cells are larger if more than one box in 32 would enter over 16 of them.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let mut sides = longest_sides(objects, dimensions);
         let middle = sides.len() / 2;
@@ -30,8 +33,9 @@ impl Scheme {
             Some(_) => *sides.select_nth_unstable_by(middle, f64::total_cmp).1,
             None => 0.0,
         };
+        let cell_size = usable_length(objects, dimensions, median, MAX_CELL_RATIO, LARGEST_CELL);
         Self::Uniform {
-            cell_size: usable_length(objects, dimensions, median, MAX_CELL_RATIO, LARGEST_CELL),
+            cell_size: entered_in_few(objects, dimensions, cell_size),
         }
     }
 
@@ -83,6 +87,23 @@ fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, finer: f
     }
 }
 
+/// Returns `cell_size`, doubled until at most one box in `FEW` enters more than `MOST_CELLS`.
+fn entered_in_few(objects: &[Aabb], dimensions: Dimensions, cell_size: f32) -> f32 {
+    let boxes: Vec<_> = finite(objects, dimensions).collect();
+    let mut cell_size = f64::from(cell_size);
+    loop {
+        let cells = |object: &Aabb| {
+            let along = |axis: usize| (f64::from(object.max[axis]) - f64::from(object.min[axis])) / cell_size + 1.0;
+            along(0) * along(1) * along(2)
+        };
+        let many = boxes.iter().filter(|object| cells(object) > MOST_CELLS).count();
+        if many <= boxes.len() / FEW || 2.0 * cell_size > LARGEST_CELL {
+            return cell_size as f32;
+        }
+        cell_size *= 2.0;
+    }
+}
+
 fn spacing(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     let extents = (0..3).map(|axis| {
         let low = boxes.iter().map(|object| f64::from(object.min[axis]));
@@ -99,8 +120,9 @@ fn finest_cell(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
         ..Default::default()
     };
     let params = Params::of_table(&descriptor, boxes.len() as u32, 0);
-    let (inverse, _) = base_cell(&params, &sample_statistics(&params, boxes, &[]));
-    1.0 / f64::from(inverse)
+    let (finest, _) = base_cell(&params, &sample_statistics(&params, boxes, &[]));
+    let inverses = whole_cell_inverse(finest.inverse, finest.stretch);
+    1.0 / f64::from(inverses.into_iter().fold(f32::INFINITY, f32::min))
 }
 
 #[cfg(test)]
@@ -139,6 +161,22 @@ mod tests {
         assert_eq!(cell_size(&points, Two), 8.0 / 2f32.sqrt());
         assert!(cell_size(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])], Three) <= 1e30);
         assert_eq!(cell_size(&[Aabb::new([0.0, 0.0, f32::NAN], [3.0, 1.0, 9.0])], Two), 3.0);
+    }
+
+    #[test]
+    fn cells_hold_long_boxes_if_they_are_many() {
+        let rods = |count: usize| {
+            let rods = (0..count).map(|index| {
+                let mut rod = cube(1e-3);
+                rod.max[index % 3] = 100.0;
+                rod
+            });
+            rods.chain((count..1000).map(|_| cube(0.1))).collect::<Vec<_>>()
+        };
+        for (count, range) in [(20, 0.1..=0.1), (400, 6.0..=13.0), (900, 100.0..=100.0)] {
+            let side = cell_size(&rods(count), Three);
+            assert!(range.contains(&side), "{count} rods: {side}");
+        }
     }
 
     #[test]

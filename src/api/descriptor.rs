@@ -18,14 +18,16 @@ pub enum Scheme {
     /// Hierarchical hash grid (after Schornbaum's thesis): each object is entered into one cell, on the level that fits
     /// its size.
     ///
-    /// Cell sizes and levels follow from the sizes and density of the objects, without tuning. If a few objects are far
-    /// larger than most, a second table holds them in each cell they cover. A small object then finds them in one cell.
+    /// Cell sizes, shapes and levels follow from the sizes, shapes and density of the objects, without tuning. If a few
+    /// objects are far larger than most, a second table holds them in each cell they cover. A small object then finds
+    /// them in one cell. Rods along all three axes in one scene share cubes as long as they are: use the CPU engine for
+    /// many of those.
     #[default]
     Hierarchical,
     /// Spatial hash with one cell size: each object is entered into every cell it covers.
     ///
     /// Objects that cover more than [`MAX_COVER`](crate::grid::MAX_COVER) (64) cells are on the *large list* instead.
-    /// Every object is tested against all of that list.
+    /// Every object is tested against all of that list. Many long objects need large cells, which small ones crowd.
     Uniform {
         /// Edge of a cell in the units of the boxes, from 2^-100 to 2^100.
         cell_size: f32,
@@ -34,7 +36,8 @@ pub enum Scheme {
     /// one cell, on the finest layer that has a cell around its whole box.
     ///
     /// Cells of edge `s` have borders at odd multiples of `s / 2`, so borders of different layers never coincide.
-    /// Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested.
+    /// Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested: of thin ones, all that share a
+    /// cube as large as their longest side.
     Adaptive {
         /// Edge of a cell of the finest layer, from 2^-100 to 2^90, rounded up to a power of two.
         ///

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::api::types::Aabb;
 use crate::layout::blocks::Overrides;
-use crate::layout::grid::{Level, MAX_LEVELS, Params, SCHEME_ADAPTIVE, axis_inverse, cell_on_axis, unordered};
+use crate::layout::grid::{Level, MAX_LEVELS, Params, SCHEME_ADAPTIVE, cell_on_axis, unordered};
 use crate::reference::queries::query::{LoadedQuery, NEAREST_IMAGE, SLACK, periods};
 use crate::reference::queries::query_walk::Cells;
 use crate::reference::rows::CellTable;
@@ -176,8 +176,8 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    pub fn new(params: &Params, boxes: &Boxes, place: &'a Place, index: u32, level: &'a Level) -> Self {
-        let inverse = axis_inverse(level.inverse, params.x_detail());
+    pub fn new(params: &Params, boxes: &Boxes, place: &'a Place, index: u32, level: &'a Level, stretch: u32) -> Self {
+        let inverse = params.axis_inverse(level.inverse, stretch);
         let unit = if params.scheme == SCHEME_ADAPTIVE { 2.0 } else { 1.0 };
         let lengths = boxes.lengths[index as usize];
         let reaches = !place.seeks_corners && params.cell_reach() > 0;

@@ -323,12 +323,16 @@ mod tests {
     }
 
     #[test]
-    fn rods_are_searched_by_trees_and_cubes_by_cells() {
-        for (length, uses_trees) in [(50.0, true), (1.0, false)] {
+    fn rods_on_three_axes_are_searched_by_trees_others_by_cells() {
+        for (length, axes, uses_trees) in [(50.0, 3, true), (50.0, 1, false), (1.0, 3, false)] {
             let mut random = Random(7);
             let mut place = || random.range(0.0, 100.0);
             let objects: Vec<_> = (0..3000)
-                .map(|_| Aabb::from_center_half([place(), place(), place()], [length, 0.5, 0.5]))
+                .map(|index| {
+                    let mut half = [0.5; 3];
+                    half[index % axes] = length;
+                    Aabb::from_center_half([place(), place(), place()], half)
+                })
                 .collect();
             let descriptor = BroadPhaseDescriptor::default();
             let scene = Scene {
@@ -337,7 +341,7 @@ mod tests {
             };
             let table = Table::build(&descriptor, &HostScene::of(&scene).unwrap()).unwrap();
             let search = PairSearch::new(overrides_of(&descriptor), &table, None);
-            assert_eq!(search.trees.is_some(), uses_trees, "length {length}");
+            assert_eq!(search.trees.is_some(), uses_trees, "length {length}, {axes} axes");
         }
     }
 }

@@ -67,7 +67,7 @@ pub(super) fn walk(
                         continue;
                     }
                     let place = Place::of(params, &walk.query);
-                    let around = Surroundings::new(params, boxes, &place, index, level);
+                    let around = Surroundings::new(params, boxes, &place, index, level, table.grid.stretch);
                     let most = place.most(query.radius);
                     around.rows(query.radius, |y, z, [first, last]| {
                         let [entries, _] = table.row(level, first, last, y, z, query.world);

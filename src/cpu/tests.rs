@@ -1,7 +1,7 @@
 //! Slack of ray walks.
 
 use crate::api::types::{Ray, SweptRay};
-use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL};
+use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, packed_stretch};
 use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_walk::{SlabVisitor, Visit, walk_levels};
 
@@ -64,18 +64,23 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
     for case in 0..40_000 {
         let (scheme, detail, reach) = random.pick(&[(SCHEME_HIERARCHICAL, 2, 1), (SCHEME_ADAPTIVE, 0, 0)]);
         let unit = random.pick(&[1.0f32, 1.5, 1.25 * 2f32.powi(-30), 1.75 * 2f32.powi(40)]);
+        let longer = random
+            .pick(&[[0; 3], [3, 0, 1], [0, 6, 2]])
+            .map(|octaves| if reach == 0 { 0 } else { octaves });
+        let units = longer.map(|octaves| unit * (1 << octaves) as f32);
         let far = random.pick(&[1.0, 30.0, 3000.0, 100_000.0]);
-        let origin = [0; 3].map(|_| random.range(-far, far) * unit);
+        let origin = units.map(|unit| random.range(-far, far) * unit);
         let steep = random.pick(&[1.0, 1e-3, 1e-6]);
-        let mut direction = [0; 3].map(|_| random.range(-1.0, 1.0) * steep * unit);
-        direction[random.below(3) as usize] = random.pick(&[1.0, -0.3]) * unit;
+        let mut direction = units.map(|unit| random.range(-1.0, 1.0) * steep * unit);
+        let fast = random.below(3) as usize;
+        direction[fast] = random.pick(&[1.0, -0.3]) * units[fast];
         let half = random.pick(&[0.0, 0.0, 0.3, 4.0]) * unit;
         let length = random.pick(&[1.0, 100.0, 3000.0]);
         let t = f64::from(random.range(0.0, length));
         // Points on the border of a cell need the slack.
         let (shift, is_on_border) = (if reach == 0 { 0.5 } else { 0.0 }, random.below(2) == 0);
         let origin = [0, 1, 2].map(|axis| {
-            let (unit, along) = (f64::from(unit), t * f64::from(direction[axis]));
+            let (unit, along) = (f64::from(units[axis]), t * f64::from(direction[axis]));
             let place = (f64::from(origin[axis]) + along) / unit + shift;
             let place = if is_on_border { place.round() } else { place };
             ((place - shift) * unit - along) as f32
@@ -83,15 +88,17 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         let swept = SweptRay::new(Ray::new(origin, direction, length)).with_half_extents([half; 3]);
 
         let sizes = [0, 1, 2].map(|axis| f64::from(origin[axis].abs() + direction[axis].abs() * length + half));
-        let fastest = direction.map(f32::abs).into_iter().fold(0.0, f32::max);
-        let rounded = sizes.into_iter().fold(0.0, f64::max) * ROUNDINGS / f64::from(fastest);
+        let in_cells = |sizes: [f64; 3]| [0, 1, 2].map(|axis| sizes[axis] / f64::from(units[axis]));
+        let largest = |sizes: [f64; 3]| in_cells(sizes).into_iter().fold(0.0, f64::max);
+        let fastest = largest(direction.map(|along| f64::from(along.abs())));
+        let rounded = largest(sizes) * ROUNDINGS / fastest;
         let t = (t + random.pick(&[-1.0, 0.0, 1.0]) * rounded).clamp(0.0, f64::from(length));
         let begins_in_front = random.below(4) == 0;
         let cell = [0, 1, 2].map(|axis| {
             let along = t * f64::from(direction[axis]);
             let side = f64::from(random.range(-1.0, 1.0)) * f64::from(half);
             let beside = random.pick(&[-1.0, 0.0, 1.0]) * (along.abs() * BOX_TEST + sizes[axis] * ROUNDINGS);
-            let point = (f64::from(origin[axis]) + along + beside + side) / f64::from(unit) + shift;
+            let point = (f64::from(origin[axis]) + along + beside + side) / f64::from(units[axis]) + shift;
             let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
             // Boxes may begin this far in front of the point.
             let corner = if begins_in_front {
@@ -111,7 +118,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
         [level.lower_x, level.lower_y, level.lower_z] = lower;
         [level.upper_x, level.upper_y, level.upper_z] = upper;
         let mut grid = Grid::default();
-        (grid.x_detail, grid.occupied, grid.levels[0]) = (detail, 1, level);
+        (grid.occupied, grid.levels[0], grid.stretch) = (1, level, packed_stretch(longer));
         let params = Params {
             world_count: 1,
             dimensions: 3,

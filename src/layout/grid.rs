@@ -16,6 +16,7 @@ pub const MAX_COVER: u32 = number("common/grid", "MAX_COVER");
 pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;
 pub(crate) const CELL_LIMIT: i32 = number("common/grid", "CELL_LIMIT") as i32;
 pub(crate) const X_DETAIL: u32 = number("common/grid", "X_DETAIL");
+const STRETCH_BITS: u32 = number("common/grid", "STRETCH_BITS");
 pub(crate) const DENSE: u32 = number("common/grid", "DENSE");
 /// Strides of y and z in hashed tables, in buckets. Cells of a stencil (differences up to 3 per axis) have different
 /// buckets modulo 128. Cells of one box, up to [`MAX_COVER`], have different buckets modulo 1024, so in every larger
@@ -156,7 +157,7 @@ impl Params {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Level {
-    /// 1 / cell size along y and z. In the adaptive scheme, 1 / (half the cell size).
+    /// 1 / the shortest side of a cell; see [`Grid::stretch`]. In the adaptive scheme, 1 / (half the cell size).
     pub inverse: f32,
     /// Number of objects of the level.
     pub count: u32,
@@ -205,8 +206,9 @@ impl Level {
 pub struct Grid {
     /// [`Level::inverse`] of the finest level.
     pub base_inverse: f32,
-    /// Cells along x are 2 to this power times finer than along y and z.
-    pub x_detail: u32,
+    /// Octaves by which sides of cells are longer than the shortest one: bits 0 to 7 for x, 8 to 15 for y, 16 to 23 for
+    /// z. Not 0 only in the hierarchical scheme, whose fine cells along x are a quarter of such a cell.
+    pub stretch: u32,
     /// Index of the finest occupied level, or 32.
     pub first_level: u32,
     /// Number of buckets of all levels. Keys of the large list and of ignored objects follow.
@@ -238,6 +240,13 @@ pub struct Grid {
 }
 
 impl Grid {
+    pub(crate) fn finest_cell(&self) -> FinestCell {
+        FinestCell {
+            inverse: self.base_inverse,
+            stretch: self.stretch,
+        }
+    }
+
     pub(crate) fn occupied_levels(&self) -> impl DoubleEndedIterator<Item = (u32, &Level)> {
         let levels = (0u32..MAX_LEVELS).zip(&self.levels[..]);
         levels.filter(|(index, _)| self.occupied & (1 << index) != 0)
@@ -332,11 +341,41 @@ pub(crate) fn level_inverse(base_inverse: f32, level: u32) -> f32 {
     f32::from_bits(base_inverse.to_bits().wrapping_sub(level << 23))
 }
 
-pub(crate) fn axis_inverse(inverse: f32, x_detail: u32) -> [f32; 3] {
-    [inverse * (1u32 << x_detail) as f32, inverse, inverse]
+pub(crate) fn unpacked_stretch(stretch: u32) -> [u32; 3] {
+    [0, 1, 2].map(|axis| stretch >> (axis * STRETCH_BITS) & ((1 << STRETCH_BITS) - 1))
+}
+
+pub(crate) fn packed_stretch(octaves: [u32; 3]) -> u32 {
+    (0..3).map(|axis| octaves[axis as usize] << (axis * STRETCH_BITS)).sum()
+}
+
+/// 1 / cell size per axis. Exact, since only exponents change.
+pub(crate) fn whole_cell_inverse(inverse: f32, stretch: u32) -> [f32; 3] {
+    unpacked_stretch(stretch).map(|octaves| level_inverse(inverse, octaves))
+}
+
+/// Size of the cells of level 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct FinestCell {
+    /// 1 / the shortest side.
+    pub inverse: f32,
+    /// As [`Grid::stretch`].
+    pub stretch: u32,
+}
+
+impl FinestCell {
+    pub const fn cube(inverse: f32) -> Self {
+        Self { inverse, stretch: 0 }
+    }
 }
 
 impl Params {
+    /// 1 / cell size per axis, along x of fine cells.
+    pub(crate) fn axis_inverse(&self, inverse: f32, stretch: u32) -> [f32; 3] {
+        let [x, y, z] = whole_cell_inverse(inverse, stretch);
+        [x * (1u32 << self.x_detail()) as f32, y, z]
+    }
+
     pub(crate) fn x_detail(&self) -> u32 {
         if self.scheme == SCHEME_HIERARCHICAL {
             X_DETAIL
@@ -431,12 +470,12 @@ fn within_cell_limit(scheme: u32, lower: [i32; 3], upper: [i32; 3]) -> bool {
 
 /// Placement in schemes with one entry per object. Hierarchical: first level where the box's corners are at most one
 /// cell apart (four fine cells along x). Adaptive: first level where one cell contains the box.
-pub(crate) fn place_single_cell(params: &Params, low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
+pub(crate) fn place_single_cell(params: &Params, low: [f32; 3], high: [f32; 3], finest: FinestCell) -> Placement {
     let reach = params.cell_reach();
     let detail = params.x_detail();
     let span = [reach << detail, reach, reach];
     for level in 0..MAX_LEVELS {
-        let inverse = axis_inverse(level_inverse(base_inverse, level), detail);
+        let inverse = params.axis_inverse(level_inverse(finest.inverse, level), finest.stretch);
         let lower = cell_of(params.scheme, low.map(flush), inverse);
         let upper = cell_of(params.scheme, high.map(flush), inverse);
         let fits = |axis: usize| upper[axis] - lower[axis] <= span[axis];
@@ -465,11 +504,11 @@ pub(crate) fn is_in_cells(object: &Aabb, cell_inverse: f32) -> bool {
     classify(object) == Class::Finite && place_uniform(object.min, object.max, cell_inverse).level != NO_LEVEL
 }
 
-pub(crate) fn place(params: &Params, base_inverse: f32, object: &Aabb) -> Placement {
+pub(crate) fn place(params: &Params, finest: FinestCell, object: &Aabb) -> Placement {
     if params.scheme == SCHEME_UNIFORM {
-        place_uniform(object.min, object.max, base_inverse)
+        place_uniform(object.min, object.max, finest.inverse)
     } else {
-        place_single_cell(params, object.min, object.max, base_inverse)
+        place_single_cell(params, object.min, object.max, finest)
     }
 }
 

@@ -18,7 +18,7 @@ use pollster::block_on;
 pub use full::{daily_or_full, is_full};
 pub use wild::Rng;
 #[allow(unused_imports, reason = "each test binary uses a part")]
-pub use wild::sized::{KINDS, Scene, lattice, power_law, rods, scene, scenes, sweep, uniform};
+pub use wild::sized::{LATTICE, Scene, lattice, power_law, rods, scene, scenes, sweep, uniform};
 
 #[derive(Clone)]
 pub struct TestAdapter {

@@ -45,11 +45,17 @@ fn is_memory_limit<T>(result: &Result<T, BroadPhaseError>) -> bool {
     matches!(result, Err(BroadPhaseError::Input(InputError::MemoryLimit { .. })))
 }
 
-/// Parallel rods in the same cells. Only the first and the last overlap.
+/// Rods on three axes in the same cells. Only the first and the last overlap.
 fn rods(count: u32) -> Vec<Aabb> {
     let rod = |index| {
-        let [x, y] = [index % 317, index / 317].map(|place| 0.5 * place as f32);
-        Aabb::new([x, y, -1e6], [x + 0.25, y + 0.25, 1e6])
+        let [axis, place] = [index as usize % 3, index as usize / 3];
+        let (mut low, mut high) = ([-1e6; 3], [1e6; 3]);
+        low[(axis + 1) % 3] = (place % 75) as f32;
+        low[(axis + 2) % 3] = (place / 75) as f32 + 0.5;
+        for axis in [(axis + 1) % 3, (axis + 2) % 3] {
+            high[axis] = low[axis] + 0.25;
+        }
+        Aabb::new(low, high)
     };
     (0..count - 1).chain([0]).map(rod).collect()
 }

@@ -16,6 +16,7 @@ use gpu_broad_phase::{
 use wild::answers::RAY_MODES;
 use wild::{Expected, Rng, check};
 
+use crate::plain_tree::{Tree, hits, overlap, reach_of};
 use crate::wild::check_passes;
 
 const SCENES: u64 = 150;
@@ -25,6 +26,8 @@ const FACTOR: u64 = 4;
 /// Maximum fraction of checks whose ratio exceeds [`FACTOR`]. No ratio may exceed [`MOST`].
 const FEW: f64 = 0.02;
 const MOST: f64 = 20.0;
+/// Maximum ratio of work for thin boxes to that of a plain tree: pairs, queries, rays.
+const MOST_OF_TREE: [f64; 3] = [1.0, 3.0, 4.0];
 /// Per object, query or ray.
 const ALWAYS_ALLOWED: u64 = 40;
 const OVERRIDES: Overrides = Overrides {
@@ -96,6 +99,51 @@ impl Crowd {
             statics: if rng.once_in(6) { objects.len() / 2 } else { 0 },
             objects,
         }
+    }
+
+    /// Boxes up to 10,000 times longer on some of the axes than on the others, and cubes between them.
+    fn thin(number: u64) -> Self {
+        let rng = &mut Rng(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x7417);
+        let crowd = Self::new(rng.bits());
+        let axes = crowd.dimensions.count() as usize;
+        let side = crowd.spacing * (crowd.objects.len() as f32).powf(1.0 / axes as f32);
+        let thickness = crowd.spacing * rng.one_of(&[0.5, 0.1, 0.01]);
+        let longest = (thickness * 10f32.powf(4.0 * rng.unit())).min(side);
+        let first = rng.below(axes);
+        let is_plate = axes == 3 && rng.once_in(3);
+        let is_mixed = axes == 3 && rng.once_in(3);
+        let cubes = rng.one_of(&[usize::MAX, 100, 10, 2]);
+        let shapes = rng.one_of(&[0.0, 0.8]);
+        let mut object = |index: usize| {
+            let mut edges = [thickness; 3];
+            edges[axes..].fill(0.0);
+            if index % cubes > 0 || cubes == usize::MAX {
+                let along = (first + if is_mixed { index % 2 } else { 0 }) % axes;
+                edges[along] = longest * (1.0 - shapes * rng.unit());
+                if is_plate {
+                    edges[(first + 1) % axes] = edges[along];
+                }
+            }
+            let mut low = rng.point(side);
+            low[axes..].fill(0.0);
+            Aabb::new(low, [0, 1, 2].map(|axis| low[axis] + edges[axis]))
+        };
+        Self {
+            objects: (0..crowd.objects.len()).map(&mut object).collect(),
+            ..crowd
+        }
+    }
+
+    /// Box tests of a plain tree: for pairs, queries and rays.
+    fn work_of_tree(&self) -> [u64; 3] {
+        let tree = Tree::of(self.objects.clone());
+        let pairs = self.objects.iter().map(|own| tree.tests(&|other| overlap(own, other)));
+        let queries = self.queries.iter().map(|query| {
+            let reach = reach_of(query);
+            tree.tests(&|other| overlap(&reach, other))
+        });
+        let rays = self.rays.iter().map(|ray| tree.tests(&|other| hits(ray, other)));
+        [pairs.sum(), queries.sum(), rays.sum()]
     }
 
     fn scene(&self) -> Scene<'_> {
@@ -264,6 +312,26 @@ fn crowds_in_one_place_take_little_work_and_follow_the_definition() {
         }
     }
     assert!(f64::from(over) <= FEW * f64::from(checks) + 2.0, "{over} of {checks}");
+    assert!(faults.is_empty(), "{} faults: {faults:#?}", faults.len());
+}
+
+/// Boxes that are long on one axis or two need no more tests than in a tree. Rods along all axes of a scene have square
+/// or cubic cells, so they are left out.
+#[test]
+fn thin_boxes_take_as_little_work_as_in_a_tree() {
+    let mut faults = Vec::new();
+    for number in 0..SCENES {
+        let crowd = Crowd::thin(number);
+        let work = crowd.work(&trace(&crowd.descriptor(Scheme::Hierarchical), &crowd.scene()).unwrap());
+        let tree = crowd.work_of_tree();
+        for (place, what) in ["pairs", "queries", "rays"].into_iter().enumerate() {
+            let ratio = work[place] as f64 / tree[place] as f64;
+            if ratio > MOST_OF_TREE[place] {
+                let [work, tree] = [work[place], tree[place]];
+                faults.push(format!("thin {number}: {what}: {work} tests and rows, tree {tree}"));
+            }
+        }
+    }
     assert!(faults.is_empty(), "{} faults: {faults:#?}", faults.len());
 }
 

@@ -10,6 +10,7 @@ mod language;
 mod math_types;
 mod messages;
 mod pair_rule;
+mod plain_tree;
 mod reference_passes;
 mod serde;
 mod structure;

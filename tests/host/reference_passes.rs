@@ -219,13 +219,15 @@ fn check_cells(trace: &Trace, descriptor: &BroadPhaseDescriptor<'_>, ray: &Swept
     seen.sort_unstable();
     assert!(seen.is_sorted_by(|a, b| a < b), "a cell twice: {what}");
     let levels = (0..).zip(&trace.grid.levels);
+    let longer = [0, 8, 16].map(|shift| (trace.grid.stretch >> shift & 0xff) as i32);
     for (index, level) in levels.filter(|(index, _)| trace.grid.occupied >> index & 1 == 1) {
         let (unit, shift) = match descriptor.scheme {
             Scheme::Adaptive { .. } => (0.5 * level.inverse, 0.5),
             _ => (level.inverse, 0.0),
         };
+        let units = longer.map(|octaves| unit * 2f32.powi(-octaves));
         let flushed = |along: f32| if along.is_normal() { along } else { 0.0 };
-        let mut direction = ray.ray.direction.map(|along| flushed(along * unit));
+        let mut direction = [0, 1, 2].map(|axis| flushed(ray.ray.direction[axis] * units[axis]));
         direction[dimensions..].fill(0.0);
         let fastest = direction.map(f32::abs).into_iter().fold(0.0, f32::max);
         let major = direction.iter().position(|along| along.abs() == fastest).unwrap();
@@ -235,15 +237,19 @@ fn check_cells(trace: &Trace, descriptor: &BroadPhaseDescriptor<'_>, ray: &Swept
         let moves_on = |pair: &[i32]| (0..=1).contains(&(sign * (pair[1] - pair[0])));
         assert!(slabs.windows(2).all(moves_on), "{what}");
 
-        let detail = trace.grid.x_detail;
-        let side = 1.0 / f64::from(unit);
-        let bounds = |cell: i32| [0.0, 1.0].map(|end| (f64::from(cell) - shift + end) * side);
+        let detail = if descriptor.scheme == Scheme::Hierarchical {
+            2
+        } else {
+            0
+        };
+        let bounds =
+            |axis: usize, cell: i32| [0.0, 1.0].map(|end| (f64::from(cell) - shift + end) / f64::from(units[axis]));
         for z in level.lower_z..=level.upper_z {
             for y in level.lower_y..=level.upper_y {
                 for x in level.lower_x >> detail..=level.upper_x >> detail {
                     let cell = RayCell { level: index, x, y, z };
                     let is_listed = seen.binary_search(&cell).is_ok();
-                    let is_met = || segment_meets(ray, dimensions, [x, y, z].map(bounds));
+                    let is_met = || segment_meets(ray, dimensions, [bounds(0, x), bounds(1, y), bounds(2, z)]);
                     assert!(is_listed || !is_met(), "{cell:?} is missing, {what}");
                 }
             }

@@ -26,7 +26,7 @@ pub fn draw_cells(
             if classify(object) != Class::Finite {
                 continue;
             }
-            let placement = place(params, table.grid.base_inverse, object);
+            let placement = place(params, table.grid.finest_cell(), object);
             let index = record.object - params.first_object;
             if level_of(&placement).is_none() {
                 continue;
@@ -49,10 +49,10 @@ pub fn draw_cells(
     }
     let entered = table.starts[table.grid.table_cells as usize] as usize;
     for record in &table.records[..entered] {
-        let placement = place(params, table.grid.base_inverse, &box_of(record));
+        let placement = place(params, table.grid.finest_cell(), &box_of(record));
         if let Some(level) = level_of(&placement) {
             let [x, y, z] = placement.lower;
-            let x = x >> table.grid.x_detail;
+            let x = x >> params.x_detail();
             cells.insert(RayCell { level, x, y, z });
         }
     }
@@ -62,7 +62,7 @@ pub fn draw_cells(
 pub fn lines_of_cell(params: &Params, draw: &DrawParams, table: CellTable<'_>, cell: RayCell) -> Vec<LineVertex> {
     let level = &table.grid.levels[cell.level as usize];
     let color = level_color(draw, cell.level);
-    cell_lines(params, level, [cell.x, cell.y, cell.z], color).collect()
+    cell_lines(params, level, table.grid.stretch, [cell.x, cell.y, cell.z], color).collect()
 }
 
 fn box_of(record: &Record) -> Aabb {

@@ -19,7 +19,13 @@ pub fn draw_ray_cells(
         let index = visited.level % MAX_LEVELS;
         let grid = grids[usize::from(visited.level >= MAX_LEVELS)];
         let cell = [visited.x, visited.y, visited.z];
-        cell_lines(params, &grid.levels[index as usize], cell, level_color(draw, index))
+        cell_lines(
+            params,
+            &grid.levels[index as usize],
+            grid.stretch,
+            cell,
+            level_color(draw, index),
+        )
     });
     (lines.take(args[0] as usize).collect(), args)
 }

@@ -2,7 +2,7 @@
 
 use crate::api::types::LineVertex;
 use crate::layout::blocks::{BOX_VERTICES, DrawParams};
-use crate::layout::grid::{Level, Params, SCHEME_ADAPTIVE};
+use crate::layout::grid::{Level, Params, SCHEME_ADAPTIVE, whole_cell_inverse};
 
 const LEVEL_COLORS: [u32; 8] = [
     0x50_50ff, 0x50_a0ff, 0x50_e6e6, 0x6e_e650, 0xd2_dc46, 0xff_a05a, 0xff_6ea0, 0xdc_6eff,
@@ -31,16 +31,17 @@ pub(crate) fn box_lines(low: [f32; 3], high: [f32; 3], color: u32) -> impl Itera
 pub(crate) fn cell_lines(
     params: &Params,
     level: &Level,
+    stretch: u32,
     cell: [i32; 3],
     color: u32,
 ) -> impl Iterator<Item = LineVertex> + use<> {
-    let side = 1.0 / level.inverse;
+    let sides = whole_cell_inverse(level.inverse, stretch).map(|inverse| 1.0 / inverse);
     let (begin, size) = if params.scheme == SCHEME_ADAPTIVE {
         (cell.map(|cell| 2 * cell - 1), 2)
     } else {
         (cell, 1)
     };
-    let [mut low, mut high] = [0, size].map(|more| begin.map(|begin| (begin + more) as f32 * side));
+    let [mut low, mut high] = [0, size].map(|more| [0, 1, 2].map(|axis| (begin[axis] + more) as f32 * sides[axis]));
     if params.dimensions == 2 {
         (low[2], high[2]) = (0.0, 0.0);
     }

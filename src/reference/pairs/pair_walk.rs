@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::api::types::Aabb;
 use crate::layout::blocks::{Overrides, PairBlocks};
 use crate::layout::grid::{
-    ENTRY_GROUPS, ID_MASK, PRIMARY_FLAGS, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush, key_of,
+    ENTRY_GROUPS, ID_MASK, PRIMARY_FLAGS, Record, SCHEME_UNIFORM, cell_of, entry_group, flush, key_of,
     place_single_cell, unordered,
 };
 use crate::reference::pairs::pair_excludes::Excludes;
@@ -165,7 +165,7 @@ fn walk_single_cell(
     }
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
-    let place = place_single_cell(params, box_min, box_max, table.grid.base_inverse);
+    let place = place_single_cell(params, box_min, box_max, table.grid.finest_cell());
     let own_level = place.level;
     let uses_large_table = own_level < table.grid.large_table_below;
     if uses_large_table {
@@ -180,7 +180,7 @@ fn walk_single_cell(
         let [lower, upper] = if at_own_level {
             [place.lower, place.upper]
         } else {
-            let inverse = axis_inverse(level.inverse, detail);
+            let inverse = params.axis_inverse(level.inverse, table.grid.stretch);
             [box_min, box_max].map(|corner| cell_of(params.scheme, corner, inverse))
         };
         let y_first = (lower[1] - reach).max(level.lower_y);

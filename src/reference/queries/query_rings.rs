@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, distance_key, squared_float};
 use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
 use crate::layout::blocks::{Overrides, QueryBlocks};
-use crate::layout::grid::{Grid, Level, SCHEME_ADAPTIVE, axis_inverse, cell_of};
+use crate::layout::grid::{Grid, Level, SCHEME_ADAPTIVE, cell_of};
 
 const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
 
@@ -130,8 +130,8 @@ impl<F: FnMut(u32, u32) -> u32> Walk<'_, F> {
     }
 
     fn apart<'b>(&self, query: &'b LoadedQuery, level: &'b Level) -> Apart<'b> {
-        let (scheme, detail) = (self.params.scheme, self.input.table.grid.x_detail);
-        let inverse = axis_inverse(level.inverse, detail);
+        let scheme = self.params.scheme;
+        let inverse = self.params.axis_inverse(level.inverse, self.input.table.grid.stretch);
         let corners = [0, 1, 2].map(|axis| query.corners(axis));
         let own = [0, 1].map(|end| cell_of(scheme, corners.map(|corner| corner[end]), inverse));
         let unit = if scheme == SCHEME_ADAPTIVE { 2.0 } else { 1.0 };

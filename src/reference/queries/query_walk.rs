@@ -7,9 +7,7 @@ use super::query::{LoadedQuery, distance_to, load_query, self_query_of};
 use crate::api::queries::{Query, self_query};
 use crate::api::types::{Aabb, NONE};
 use crate::layout::blocks::{Iterations, Overrides, QueryBlocks};
-use crate::layout::grid::{
-    DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
-};
+use crate::layout::grid::{DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, cell_of, flush, key_of, unordered};
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
@@ -248,11 +246,11 @@ impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
         } else {
             self.params.cell_reach()
         };
-        [reach << self.input.table.grid.x_detail, reach, reach]
+        [reach << self.params.x_detail(), reach, reach]
     }
 
     pub(super) fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
-        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let inverse = self.params.axis_inverse(level.inverse, self.input.table.grid.stretch);
         let reach = self.reach_of_objects(query);
         let [lowest, highest] = level.bounds();
         let [lower, upper] =
@@ -359,7 +357,7 @@ impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
     }
 
     fn is_met_here(&self, level: &Level, entry: u32, lower: [i32; 3], upper: [i32; 3], y: i32, z: i32) -> bool {
-        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let inverse = self.params.axis_inverse(level.inverse, self.input.table.grid.stretch);
         let corner = self.record(entry).low.map(|bound| flush(unordered(bound)));
         let primary = cell_of(self.params.scheme, corner, inverse);
         if !self.is_multi_cell() {

@@ -20,7 +20,7 @@ pub(crate) fn walk_ray(params: &Params, grids: &[&Grid], ray: &LoadedRay, visito
     for (first_level, grid) in (0..).step_by(MAX_LEVELS as usize).zip(grids) {
         if ray.valid && ray.t_max >= 0.0 {
             let mut walk = Walk {
-                x_detail: grid.x_detail,
+                x_detail: params.x_detail(),
                 first_level,
                 visitor: &mut *visitor,
                 iterations: Iterations::default(),

@@ -7,9 +7,7 @@ use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::api::types::{Aabb, SweptRay};
 use crate::layout::blocks::{Iterations, Overrides, RayBlocks};
-use crate::layout::grid::{
-    DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
-};
+use crate::layout::grid::{DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, cell_of, flush, key_of, unordered};
 use crate::reference::pairs::pair_walk::passes_layers;
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::runs::Walked;
@@ -134,7 +132,7 @@ impl<V: HitVisitor> Walk<'_, V> {
 
     fn is_first_visit(&self, level: &Level, entry: u32, visit: &Visit, y: i32, z: i32) -> bool {
         let record = self.record(entry);
-        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let inverse = self.params.axis_inverse(level.inverse, self.input.table.grid.stretch);
         let cell = |corner: [i32; 3]| cell_of(self.params.scheme, corner.map(|bound| flush(unordered(bound))), inverse);
         let lower = cell(record.low);
         if !self.is_uniform() {

@@ -1,7 +1,7 @@
 //! Reference passes of `shaders/rays/ray_passage.wgsl` and `shaders/rays/ray_walk.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
-use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, flush};
+use crate::layout::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, flush, whole_cell_inverse};
 
 pub(crate) const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 1.0 / (1u32 << 19) as f32;
@@ -42,7 +42,7 @@ pub(crate) fn per_axis<T>(value: impl FnMut(usize) -> T) -> [T; 3] {
 }
 
 pub(crate) fn walk_levels<V: SlabVisitor>(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut V) {
-    let mut walk = |(index, level)| walk_level(params, grid.x_detail, ray, index, level, visitor);
+    let mut walk = |(index, level)| walk_level(params, grid.stretch, ray, index, level, visitor);
     if V::COARSE_FIRST && params.scheme == SCHEME_HIERARCHICAL {
         grid.occupied_levels().rev().for_each(&mut walk);
     } else {
@@ -65,21 +65,24 @@ struct CellRay {
 
 impl CellRay {
     /// `None` if the level must be tested without cells.
-    fn of(params: &Params, detail: u32, ray: &LoadedRay, level: &Level) -> Option<Self> {
-        let (unit, shift) = if params.scheme == SCHEME_ADAPTIVE {
-            (0.5 * level.inverse, 0.5)
+    fn of(params: &Params, stretch: u32, ray: &LoadedRay, level: &Level) -> Option<Self> {
+        let (part, shift) = if params.scheme == SCHEME_ADAPTIVE {
+            (0.5, 0.5)
         } else {
-            (level.inverse, 0.0)
+            (1.0, 0.0)
         };
-        let direction = ray.direction.map(|component| flush(component * unit));
+        let unit = whole_cell_inverse(part * level.inverse, stretch);
+        let detail = params.x_detail();
+        let in_cells = |vector: &[f32; 3], axis: usize| vector[axis] * unit[axis];
+        let direction = per_axis(|axis| flush(in_cells(&ray.direction, axis)));
         let of = Self {
             detail,
             reach: params.cell_reach(),
-            origin: ray.origin.map(|component| component * unit + shift),
+            origin: per_axis(|axis| in_cells(&ray.origin, axis) + shift),
             direction,
             inverse: direction.map(|component| 1.0 / if component == 0.0 { 1.0 } else { component }),
             speed: direction.map(f32::abs),
-            extent: ray.half_extents.map(|component| component * unit),
+            extent: per_axis(|axis| in_cells(&ray.half_extents, axis)),
             lower: [level.lower_x >> detail, level.lower_y, level.lower_z],
             upper: [level.upper_x >> detail, level.upper_y, level.upper_z],
         };
@@ -90,7 +93,7 @@ impl CellRay {
         let is_endless = |axis: usize| {
             let [low, high] = of.bounds(axis);
             let grown = of.extent[axis] + low.abs().max(high.abs());
-            of.extent[axis] > 0.0 && grown >= f32::from_bits(254 << 23) * unit
+            of.extent[axis] > 0.0 && grown >= f32::from_bits(254 << 23) * unit[axis]
         };
         (!(0..3).any(is_direct) && !(0..3).any(is_endless)).then_some(of)
     }
@@ -223,13 +226,13 @@ impl Passage {
 
 fn walk_level(
     params: &Params,
-    detail: u32,
+    stretch: u32,
     ray: &LoadedRay,
     index: u32,
     level: &Level,
     visitor: &mut impl SlabVisitor,
 ) {
-    let Some(path) = CellRay::of(params, detail, ray, level) else {
+    let Some(path) = CellRay::of(params, stretch, ray, level) else {
         return visitor.without_cells(level);
     };
     let way = path.clipped(ray.t_min, visitor.search_limit().min(ray.t_max));

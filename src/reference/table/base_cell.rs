@@ -1,7 +1,8 @@
 use super::size::{
-    DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent, top_exponent,
+    ASPECT, Aspect, DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent,
+    top_exponent,
 };
-use crate::layout::grid::{MAX_LEVELS, Params};
+use crate::layout::grid::{FinestCell, MAX_LEVELS, Params, packed_stretch};
 use crate::shared::wgsl::number;
 
 const MAX_NEIGHBOURS: u32 = 4;
@@ -32,6 +33,8 @@ const MAX_SPLIT: u32 = number("table/base_cell", "MAX_SPLIT");
 struct Octaves<'a> {
     params: &'a Params,
     words: &'a [u32],
+    top: i32,
+    aspect: Aspect,
 }
 
 impl Octaves<'_> {
@@ -79,20 +82,24 @@ impl Octaves<'_> {
     }
 
     fn costs_less(&self, octave: u32, finer: u32) -> bool {
-        let cells = (1 << (finer - octave).min(MAX_OCTAVES)) + 2;
+        let [coarse, fine] =
+            [octave, finer].map(|octave| self.aspect.cell_exponents(octave_exponent(self.top, octave)));
+        let cells = |axis: usize| (1 << ((coarse[axis] - fine[axis]) as u32).min(MAX_OCTAVES)) + 2;
         let objects = self.entered(finer).saturating_mul(self.params.sample_stride);
         let pairs = self.mean_pairs(octave);
-        COST_OF_PAIRS * (pairs + FIXED_PAIR_COST) < (cells * cells).min(objects)
+        COST_OF_PAIRS * (pairs + FIXED_PAIR_COST) < (cells(1) * cells(2)).min(objects)
             && pairs.saturating_sub(self.mean_pairs(finer)) <= MAX_SPLIT
     }
 }
 
-/// Returns 1 / size of the finest cell, and a bit mask of crowded levels.
-pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
+/// Returns the size of the finest cell, and a bit mask of crowded levels.
+pub(crate) fn base_cell(params: &Params, sample_statistics: &[u32]) -> (FinestCell, u32) {
     let size_statistics = &sample_statistics[..EXTENT];
     let octaves = Octaves {
         params,
         words: &sample_statistics[DENSITY..],
+        top: top_exponent(sample_statistics[EXTENT]),
+        aspect: Aspect::unpacked(sample_statistics[ASPECT]),
     };
     let (waste_of, volume_of) = if params.dimensions == 2 {
         (&WASTE_2D, &VOLUME_2D)
@@ -130,7 +137,7 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
                 .wrapping_add(octaves.pairs_by_chance(octave))
                 .wrapping_add(entered / 64 + 32)
     };
-    let top = top_exponent(sample_statistics[EXTENT]);
+    let top = octaves.top;
     let is_full = |octave: &u32| holds_more(*octave, fraction, MAX_NEIGHBOURS);
     let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
     let after = |first: u32, eighths| {
@@ -146,12 +153,16 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
         exponent = exponent.max(fits);
     }
     let exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
-    let base_inverse = f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32));
+    let longer = octaves.aspect.cell_exponents(exponent).map(|longer| longer - exponent);
+    let finest = FinestCell {
+        inverse: f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32)),
+        stretch: packed_stretch(longer.map(|octaves| octaves as u32)),
+    };
     let crowded_levels = (0..MAX_LEVELS)
         .map(|level| {
             let octave = (top - exponent - level as i32).clamp(0, OCTAVES as i32 - 1);
             u32::from(holds_more(octave as u32, fraction, CROWDED)) << level
         })
         .sum();
-    (base_inverse, crowded_levels)
+    (finest, crowded_levels)
 }

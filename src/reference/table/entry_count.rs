@@ -1,5 +1,5 @@
 use crate::api::types::Aabb;
-use crate::layout::grid::{Class, ENTRY_GROUPS, NO_LEVEL, Params, Placement, classify, place};
+use crate::layout::grid::{Class, ENTRY_GROUPS, FinestCell, NO_LEVEL, Params, Placement, classify, place};
 
 const GROUPS: usize = ENTRY_GROUPS as usize;
 const LARGE: [u32; GROUPS] = [1, 0, 0, 0, 0];
@@ -14,7 +14,7 @@ pub fn entry_count(params: &Params, objects: &[Aabb]) -> Vec<u32> {
     let count = |object: &Aabb| match classify(object) {
         Class::Invalid | Class::Excluded => [0; GROUPS],
         Class::Infinite => LARGE,
-        Class::Finite => match place(params, params.cell_inverse, object) {
+        Class::Finite => match place(params, FinestCell::cube(params.cell_inverse), object) {
             placement if placement.level == NO_LEVEL => LARGE,
             placement => {
                 let cover @ [x, y, z] = cover(&placement);

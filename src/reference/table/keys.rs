@@ -15,7 +15,7 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> V
         match classify(object) {
             Class::Invalid | Class::Excluded => params.ignored_key(grid),
             Class::Infinite => params.large_key(grid, world),
-            Class::Finite => match place(params, grid.base_inverse, object) {
+            Class::Finite => match place(params, grid.finest_cell(), object) {
                 placement if placement.level == NO_LEVEL => params.large_key(grid, world),
                 placement => key_of(&grid.levels[placement.level as usize], placement.lower, world),
             },

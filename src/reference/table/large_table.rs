@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::api::types::Aabb;
-use crate::layout::grid::{Grid, MAX_LEVELS, NO_LEVEL, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush};
-use crate::layout::grid::{level_inverse, unordered};
+use crate::layout::grid::{Grid, MAX_LEVELS, NO_LEVEL, SCHEME_HIERARCHICAL, X_DETAIL, cell_of, flush};
+use crate::layout::grid::{level_inverse, unordered, whole_cell_inverse};
 use crate::shared::wgsl::number;
 
 pub const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
@@ -63,7 +63,13 @@ pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
 }
 
 fn inverse(grid: &Grid) -> [f32; 3] {
-    axis_inverse(level_inverse(grid.base_inverse, grid.large_table_below - 1), X_DETAIL)
+    {
+        let [x, y, z] = whole_cell_inverse(
+            level_inverse(grid.base_inverse, grid.large_table_below - 1),
+            grid.stretch,
+        );
+        [x * (1u32 << X_DETAIL) as f32, y, z]
+    }
 }
 
 pub(crate) fn lookup_cell(grid: &Grid, low: [i32; 3]) -> [i32; 3] {

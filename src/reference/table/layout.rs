@@ -1,6 +1,6 @@
 //! Reference pass of `shaders/table/layout.wgsl` and `shaders/table/levels.wgsl`.
 
-use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS};
+use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS, STRETCH};
 use crate::api::counters::word;
 use crate::layout::blocks::PairBlocks;
 use crate::layout::grid::{
@@ -17,6 +17,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     let uniform = params.scheme == SCHEME_UNIFORM;
     let mut grid = Grid {
         base_inverse: f32::from_bits(level_statistics[BASE_INVERSE]),
+        stretch: level_statistics[STRETCH],
         crowded_levels: level_statistics[CROWDED_LEVELS],
         fullest_level: NO_LEVEL,
         ..Grid::default()
@@ -60,7 +61,6 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
     if grid.large_table_below > 0 {
         set_large_table_bounds(&mut grid);
     }
-    grid.x_detail = params.x_detail();
     if !uniform {
         grid.entry_count = params.object_count;
         counters[word::ENTRIES_NEEDED] = params.object_count;

@@ -1,12 +1,13 @@
 use super::base_cell::base_cell;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
-use crate::layout::grid::{Class, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
+use crate::layout::grid::{Class, FinestCell, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
 use crate::shared::runs::in_runs;
 use crate::shared::wgsl::number;
 
 pub(crate) const BIAS: u32 = number("common/grid", "BIAS");
 pub(crate) const BASE_INVERSE: usize = number("common/grid", "BASE_INVERSE") as usize;
+pub(crate) const STRETCH: usize = number("common/grid", "STRETCH") as usize;
 pub(crate) const CROWDED_LEVELS: usize = number("common/grid", "CROWDED_LEVELS") as usize;
 
 /// Returns 256 words in the layout of `shaders/common/grid.wgsl`. Adds the numbers of invalid, excluded and large
@@ -17,16 +18,16 @@ pub fn level_statistics(
     sample_statistics: &[u32],
     counters: &mut [u32],
 ) -> Vec<u32> {
-    let (base_inverse, crowded_levels) = if params.is_hierarchical() {
+    let (finest, crowded_levels) = if params.is_hierarchical() {
         base_cell(params, sample_statistics)
     } else {
-        (params.cell_inverse, 0)
+        (FinestCell::cube(params.cell_inverse), 0)
     };
     let objects = params.objects(objects);
     let of_runs = in_runs(objects.len() as u32, |run| {
         let mut counters = [0; word::COUNT];
         let run = &objects[run.start as usize..run.end as usize];
-        (of_run(params, run, base_inverse, &mut counters), counters)
+        (of_run(params, run, finest, &mut counters), counters)
     });
     let mut statistics = vec![0u32; 256];
     for (of_run, more) in of_runs {
@@ -37,12 +38,13 @@ pub fn level_statistics(
             counters[place] += more[place];
         }
     }
-    statistics[BASE_INVERSE] = base_inverse.to_bits();
+    statistics[BASE_INVERSE] = finest.inverse.to_bits();
+    statistics[STRETCH] = finest.stretch;
     statistics[CROWDED_LEVELS] = crowded_levels;
     statistics
 }
 
-fn of_run(params: &Params, objects: &[Aabb], base_inverse: f32, counters: &mut [u32]) -> [u32; 256] {
+fn of_run(params: &Params, objects: &[Aabb], finest: FinestCell, counters: &mut [u32]) -> [u32; 256] {
     let mut statistics = [0u32; 256];
     for object in objects {
         match classify(object) {
@@ -50,7 +52,7 @@ fn of_run(params: &Params, objects: &[Aabb], base_inverse: f32, counters: &mut [
             Class::Excluded => counters[word::EXCLUDED] += 1,
             Class::Infinite => counters[word::LARGE] += 1,
             Class::Finite => {
-                let placement = place(params, base_inverse, object);
+                let placement = place(params, finest, object);
                 if placement.level == NO_LEVEL {
                     counters[word::LARGE] += 1;
                     continue;

@@ -1,13 +1,50 @@
 use super::size::{
-    DENSITY, EXTENT, OCTAVE_WORDS, OCTAVES, STATISTICS, longest_side_bits, most_pairs, octave_exponent, size_class,
-    top_exponent,
+    ASPECT, Aspect, DENSITY, EXTENT, MAX_ASPECT, OCTAVE_WORDS, OCTAVES, STATISTICS, half_side_bits, longest_of,
+    most_pairs, octave_exponent, side_bits, size_class, top_exponent,
 };
 use crate::api::types::Aabb;
 use crate::layout::grid::{CELL_LIMIT, Class, HASH_WORLD, Params, SCHEME_ADAPTIVE, cell_of, classify, flush};
+use crate::shared::wgsl::number;
 
 const EXTENT_SAMPLES: u32 = 256;
+const NEARLY_CUBES: i32 = number("table/sample_statistics", "NEARLY_CUBES") as i32;
+const FEW_LONGER: u32 = number("table/sample_statistics", "FEW_LONGER");
 
-/// Returns 1097 words in the layout of `shaders/table/octave.wgsl`.
+/// Returns the shape of all but one in `FEW_LONGER` boxes. Points have none.
+fn aspect_of<'a>(params: &Params, objects: impl Iterator<Item = &'a Aabb>) -> Aspect {
+    let axes = params.dimensions as usize;
+    let least_of = |values: [i32; 3]| values[..axes].iter().copied().fold(i32::MAX, i32::min);
+    let mut longer = [[0u32; MAX_ASPECT as usize + 1]; 3];
+    let (mut shortest_sum, mut samples) = (0, 0);
+    for object in objects {
+        let exponents = half_side_bits(object).map(|bits| (bits >> 23) as i32);
+        let longest = exponents.into_iter().fold(0, i32::max);
+        let shortest = least_of(exponents).max(longest - MAX_ASPECT);
+        if longest > 0 {
+            for (counts, exponent) in longer.iter_mut().zip(exponents) {
+                counts[(exponent - shortest).max(0) as usize] += 1;
+            }
+            shortest_sum += shortest.max(0) as u32;
+            samples += 1;
+        }
+    }
+    let typical = longer.map(|counts| {
+        let mut above = 0;
+        let is_exceeded = |octave: &i32| {
+            above += counts[*octave as usize];
+            above > samples / FEW_LONGER
+        };
+        (1..=MAX_ASPECT).rev().find(is_exceeded).unwrap_or(0)
+    });
+    let least = least_of(typical);
+    let rest = typical.map(|octaves| (octaves - least).max(0));
+    Aspect {
+        octaves: rest.map(|octaves| if octaves <= NEARLY_CUBES { 0 } else { octaves }),
+        shortest: (shortest_sum / samples.max(1)) as i32 - 126 + least,
+    }
+}
+
+/// Returns 1098 words in the layout of `shaders/table/octave.wgsl`.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_buckets();
     let mut tables = vec![0u32; (OCTAVES * slots) as usize];
@@ -17,25 +54,29 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
         let index = params.sampled_object(sample);
         (classify(&objects[index]) == Class::Finite).then(|| (index, &objects[index]))
     };
+    let mut aspect = aspect_of(params, std::iter::empty());
     if params.sample_count > 0 {
-        let few = (0..EXTENT_SAMPLES).map(|sample| sample * params.sample_count / EXTENT_SAMPLES);
-        let bounds = few
-            .filter_map(finite)
-            .flat_map(|(_, object)| object.min.into_iter().chain(object.max));
+        let few = || {
+            let samples = (0..EXTENT_SAMPLES).map(|sample| sample * params.sample_count / EXTENT_SAMPLES);
+            samples.filter_map(finite).map(|(_, object)| object)
+        };
+        aspect = aspect_of(params, few());
+        let bounds = few().flat_map(|object| object.min.into_iter().chain(object.max));
         statistics[EXTENT] = bounds.map(|bound| bound.abs().to_bits()).max().unwrap_or(0);
     }
+    statistics[ASPECT] = aspect.packed();
     let top = top_exponent(statistics[EXTENT]);
     let most_pairs = most_pairs(params);
     for (index, object) in (0..params.sample_count).filter_map(finite) {
-        statistics[size_class(object)] += 1;
+        let sides = side_bits(object);
+        statistics[size_class(longest_of(sides, aspect.octaves))] += 1;
         let world = params.world_of(worlds, index).wrapping_mul(HASH_WORLD);
-        let side = longest_side_bits(object);
         let cells = Cells::new(params, top, object.min.map(flush));
         let words = statistics[DENSITY..].chunks_exact_mut(OCTAVE_WORDS);
         for (octave, (slots, words)) in tables.chunks_exact_mut(slots as usize).zip(words).enumerate() {
-            let exponent = octave_exponent(top, octave as u32);
-            if side <= ((exponent + 128) as u32) << 23 {
-                let [x, y, z] = cells.of(exponent).map(|cell| cell as u32);
+            let exponents = aspect.cell_exponents(octave_exponent(top, octave as u32));
+            if (0..3).all(|axis| sides[axis] <= ((exponents[axis] + 128) as u32) << 23) {
+                let [x, y, z] = cells.of(exponents).map(|cell| cell as u32);
                 let mut hash = x
                     .wrapping_mul(0x8da6_b343)
                     .wrapping_add(y.wrapping_mul(0xd816_3841))
@@ -85,15 +126,15 @@ impl Cells {
     }
 
     #[inline(always)]
-    fn of(&self, exponent: i32) -> [i32; 3] {
+    fn of(&self, exponents: [i32; 3]) -> [i32; 3] {
         let limit = i64::from(CELL_LIMIT);
         let half = i32::from(self.scheme == SCHEME_ADAPTIVE);
         match self.finest_cells {
-            Some(cells) => cells.map(|cell| {
-                let cell = (cell >> (exponent - self.finest)).clamp(-limit, limit) as i32;
+            Some(cells) => [0, 1, 2].map(|axis| {
+                let cell = (cells[axis] >> (exponents[axis] - self.finest)).clamp(-limit, limit) as i32;
                 (cell + half) >> half
             }),
-            None => cell_of(self.scheme, self.position, [inverse_of(exponent); 3]),
+            None => cell_of(self.scheme, self.position, exponents.map(inverse_of)),
         }
     }
 }
@@ -128,9 +169,14 @@ mod tests {
             for top in [-140, -20, 0, 3, 40, 127] {
                 for position in positions.map(|component| [component, -component, 0.5 * component]) {
                     let cells = Cells::new(&params, top, position);
-                    for exponent in (0..OCTAVES).map(|octave| octave_exponent(top, octave)) {
-                        let expected = cell_of(scheme, position, [inverse_of(exponent); 3]);
-                        assert_eq!(cells.of(exponent), expected, "{scheme} {top} {position:?} {exponent}");
+                    for octave in 0..OCTAVES {
+                        let exponents = [2, 0, 5].map(|more| octave_exponent(top, octave.saturating_sub(more)));
+                        let expected = cell_of(scheme, position, exponents.map(inverse_of));
+                        assert_eq!(
+                            cells.of(exponents),
+                            expected,
+                            "{scheme} {top} {position:?} {exponents:?}"
+                        );
                     }
                 }
             }

@@ -266,7 +266,7 @@ impl Lists {
     }
 
     fn lattice(count: usize) -> Self {
-        Self::new(common::KINDS - 1, count)
+        Self::new(common::LATTICE, count)
     }
 
     fn of(objects: Vec<Aabb>, rays: Vec<Ray>) -> Self {

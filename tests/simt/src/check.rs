@@ -14,7 +14,7 @@ use crate::{rays, recordings, sort, suite, table};
 /// A few small scenes: more boxes only add workgroups.
 pub fn few() -> impl Iterator<Item = (usize, Scene)> {
     let mut rng = Rng(44);
-    [(5, 0), (5, 60), (4, 40), (0, 258)]
+    [(5, 0), (5, 60), (4, 40), (0, 258), (6, 45)]
         .into_iter()
         .map(move |(kind, count)| scene(kind, count, 20, &mut rng))
         .enumerate()

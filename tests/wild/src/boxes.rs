@@ -81,7 +81,7 @@ pub(crate) fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> V
     let longest = rng.one_of(&[1usize, 2, 3]);
     let (step, cells) = (unit as f32, 2 + (count as f64).cbrt() as usize);
     let ratio: f64 = rng.one_of(&[2.0, 1.1, 10.0, 1.0 + 1e-7]);
-    let rod = rng.one_of(&[0.0, 1e-6, 1e-3]);
+    let rod = rng.one_of(&[0.0, 1e-6, 1e-3, 0.1, 1.0]);
     let long = rng.magnitude(0.0, 8.0);
     let [axis, giants, rarity, octaves] = [rng.below(3), rng.below(4), 20 << rng.below(5), 3 << rng.below(3)];
     let originals: Vec<_> = (0..3)
@@ -114,9 +114,14 @@ pub(crate) fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> V
             "crowd with giants" if index < giants => around(at(rng, unit), [unit * rng.magnitude(1.0, 30.0); 3]),
             "crowd with giants" => around(at(rng, unit), [unit * rng.between(0.0, 0.5); 3]),
             "rods" => {
-                let along = if rng.once_in(4) { rng.below(3) } else { axis };
+                // Cells are shaped like the boxes if few have another shape.
+                let is_stray = giants > 1 && rng.once_in([100, 4][giants - 2]);
+                let along = if is_stray { rng.below(3) } else { axis };
                 let mut edges = [unit * rod; 3];
                 edges[along] = unit * long * rng.between(0.5, 1.0);
+                if octaves == 12 {
+                    edges[(along + 1) % 3] = edges[along];
+                }
                 around(at(rng, side), edges)
             }
             "nested" => {

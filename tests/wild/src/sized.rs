@@ -66,6 +66,20 @@ pub fn rods(count: usize, rays: usize, rng: &mut Rng) -> (Vec<Aabb>, Vec<Ray>) {
     (objects, rays)
 }
 
+/// Crowded bars along y, flat along z, and a few cubes, which large cells hold.
+fn thin(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let side = 1.0 + (count as f64).cbrt();
+    (0..count)
+        .map(|index| {
+            let edges = match index % 40 {
+                0 => [3.0; 3],
+                _ => [0.5, rng.between(0.5, 1.0) * side, 0.02],
+            };
+            around([0; 3].map(|_| rng.between(0.0, 0.5 * side)), edges)
+        })
+        .collect()
+}
+
 pub struct Scene {
     pub name: String,
     pub objects: Vec<Aabb>,
@@ -99,8 +113,17 @@ impl Scene {
     }
 }
 
-const NAMES: [&str; 6] = ["uniform", "power law", "one cell", "far apart", "islands", "lattice"];
-pub const KINDS: usize = NAMES.len();
+const NAMES: [&str; 7] = [
+    "uniform",
+    "power law",
+    "one cell",
+    "far apart",
+    "islands",
+    "lattice",
+    "thin",
+];
+pub const LATTICE: usize = 5;
+const THIN: usize = 6;
 
 pub(crate) fn objects(kind: usize, count: usize, rng: &mut Rng) -> (&'static str, Vec<Aabb>) {
     let objects = match NAMES[kind] {
@@ -108,6 +131,7 @@ pub(crate) fn objects(kind: usize, count: usize, rng: &mut Rng) -> (&'static str
         "power law" => power_law(count, rng),
         "one cell" => vec![around([3.0; 3], [1.0; 3]); count.min(200)],
         "lattice" => lattice(count, rng),
+        "thin" => thin(count, rng),
         name => boxes(name, count, &Space::crowded(1.0), rng),
     };
     (NAMES[kind], objects)
@@ -134,9 +158,9 @@ pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
 pub fn scenes(seed: u64) -> impl Iterator<Item = Scene> {
     const SIZES: [usize; 13] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 1919, 1920, 1921, 5000];
     let mut rng = Rng(seed);
-    let lattices = SIZES.map(|count| (KINDS - 1, count));
-    let others = (0..KINDS - 1).flat_map(|kind| [257, 1921].map(|count| (kind, count)));
-    let all = lattices.into_iter().chain(others).chain([(1, 5000)]);
+    let lattices = SIZES.map(|count| (LATTICE, count));
+    let others = (0..LATTICE).flat_map(|kind| [257, 1921].map(|count| (kind, count)));
+    let all = lattices.into_iter().chain(others).chain([(1, 5000), (THIN, 1921)]);
     all.map(move |(kind, count)| scene(kind, count, [70, 256, 300][count % 3], &mut rng))
 }
 
