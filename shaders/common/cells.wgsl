@@ -22,8 +22,7 @@ fn whole_cell_inverse(inverse: f32, stretch: u32) -> vec3<f32> {
     return bitcast<vec3<f32>>(vec3<u32>(bitcast<u32>(inverse)) - octaves);
 }
 
-// 1 / cell size per axis, along x of fine cells. So computing a cell takes one multiplication, which no compiler can
-// reorder.
+// 1 / cell size per axis, along x of fine cells. Computing a cell takes one product, which no compiler can reorder.
 fn axis_inverse(inverse: f32, stretch: u32) -> vec3<f32> {
     let whole = bitcast<vec3<u32>>(whole_cell_inverse(inverse, stretch));
     return bitcast<vec3<f32>>(whole + vec3<u32>(x_detail() << 23u, 0u, 0u));

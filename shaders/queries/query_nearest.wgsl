@@ -153,7 +153,7 @@ fn gap_before(query: Query, level: Level) -> f32 {
     return min(0.25 * largest * length, 0.125 * LARGEST_FLOAT) * 4.0;
 }
 
-// Depth of the first ring: a quarter to half a cell.
+// Depth of the first ring: a quarter to half of the shortest side of a cell.
 fn first_depth(level: Level) -> f32 {
     return bitcast<f32>((252u - min(bitcast<u32>(level.inverse) >> 23u, 251u)) << 23u);
 }

@@ -1,4 +1,5 @@
-// uses: common/box, common/cells, common/grid, common/prelude, common/round, common/wide, rays/ray, rays/ray_passage, rays/ray_walk
+// uses: common/box, common/cells, common/grid, common/prelude, common/round, common/wide
+// uses: rays/ray, rays/ray_passage, rays/ray_walk
 // needs: take_cells
 
 // Visits the cells that a ray passes, within the occupied bounds of each level.

@@ -2,8 +2,9 @@
 
 // Chooses the finest cell size, a fraction times a power of two (octave), from the sample statistics.
 //   fraction  1, 1.25, 1.5 or 1.75: the one that wastes the least volume for the sampled box sizes
-//   octave    of the shortest side: the coarsest whose cells hold few neighbours, or from which on finer cells separate few of the boxes that
-//             share a cell; never finer than the smallest object
+//   octave    of the shortest side: the coarsest whose cells hold few neighbours, or from which on finer cells separate
+//             few of the boxes that share a cell; never finer than the smallest object
+//   shape     longer on axes on which nearly all boxes are, if that saves pairs
 // Also marks crowded levels, whose cells hold many boxes.
 
 const MAX_NEIGHBOURS: u32 = 4u;
@@ -17,7 +18,10 @@ const MAX_OCTAVES: u32 = 12u;
 // Coarser cells are chosen only if finer ones would separate at most this number of pairs per object.
 const MAX_SPLIT: u32 = 64u;
 
-@group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1098>;
+// Cells are stretched if that divides the pairs by more than this.
+const LEAST_GAIN: u32 = 4u;
+
+@group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1099>;
 
 var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> wastes: array<atomic<u32>, 4>;
@@ -94,7 +98,7 @@ fn separates_pairs(octave: u32, eighths: u32) -> bool {
 }
 
 fn mean_pairs(octave: u32) -> u32 {
-    let pairs = pairs_in(octave) - min(pairs_in(octave), pairs_by_chance(octave));
+    let pairs = pairs_of_cells(octave);
     let sixteenths = 16u * pairs / max(params.sample_count, 1u);
     return sixteenths * params.sample_stride / 16u;
 }
@@ -124,6 +128,26 @@ fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
     let one = select(64u, 16u, params.dimensions == 2u);
     let allowed = neighbours * one * entered / (2u * params.sample_stride * volume_of(fraction));
     return pairs_in(octave) > allowed + pairs_by_chance(octave) + entered / 64u + 32u;
+}
+
+fn octave_of(top: i32, exponent: i32) -> u32 {
+    return u32(clamp(top - exponent, 0, i32(OCTAVES - 1u)));
+}
+
+fn sum_of(values: vec3<i32>) -> i32 {
+    return values.x + values.y + values.z;
+}
+
+fn pairs_of_cells(octave: u32) -> u32 {
+    return pairs_in(octave) - min(pairs_in(octave), pairs_by_chance(octave));
+}
+
+// True if cells of this shape save most of the pairs that would share cubes: large ones around typical boxes, smaller
+// ones around smaller boxes. Rays and queries cross fewer cells of cubes.
+fn stretch_pays(aspect: Aspect, top: i32, exponent: i32) -> bool {
+    let longest = aspect.shortest + max(aspect.octaves.x, max(aspect.octaves.y, aspect.octaves.z));
+    let in_cubes = (pairs_of_cells(octave_of(top, longest + 1)) / 256u) * aspect.volume;
+    return LEAST_GAIN * pairs_of_cells(octave_of(top, exponent)) < in_cubes;
 }
 
 struct FinestCell {
@@ -173,7 +197,7 @@ fn finest_cell(local: u32) -> FinestCell {
     workgroupBarrier();
 
     let top = top_exponent(sample_statistics[EXTENT]);
-    let aspect = unpacked_aspect(sample_statistics[ASPECT]);
+    let aspect = unpacked_aspect(vec2<u32>(sample_statistics[ASPECT], sample_statistics[ASPECT + 1u]));
     // The finest dense octave is too coarse; so are those after it, as long as finer cells separate an eighth of the
     // pairs.
     let finest = octave_after(firstLeadingBit(atomicLoad(&dense_octaves)) + 1u, atomicLoad(&split_octaves));
@@ -192,14 +216,23 @@ fn finest_cell(local: u32) -> FinestCell {
         exponent = max(exponent, fits);
     }
     exponent = clamp(exponent, MIN_EXPONENT, MAX_EXPONENT);
+    var sides = cell_exponents(aspect, exponent);
+    if (any(sides != vec3<i32>(exponent)) && !stretch_pays(aspect, top, exponent)) {
+        exponent = max(exponent, min(aspect.longest, MAX_EXPONENT));
+        sides = vec3<i32>(exponent);
+    }
     if (local < MAX_LEVELS) {
-        let of_level = u32(clamp(top - exponent - i32(local), 0, i32(OCTAVES - 1u)));
-        if (holds_more(of_level, fraction, CROWDED)) {
+        // Octave of cells of the same volume.
+        let volume = sum_of(sides) + 3 * i32(local);
+        var of_level = exponent + i32(local);
+        for (; of_level < top && sum_of(cell_exponents(aspect, of_level)) < volume; ) {
+            of_level += 1;
+        }
+        if (holds_more(octave_of(top, of_level), fraction, CROWDED)) {
             atomicOr(&crowded_levels, 1u << local);
         }
     }
-    let stretch = vec3<u32>(cell_exponents(aspect, exponent) - exponent)
-        << vec3<u32>(0u, STRETCH_BITS, 2u * STRETCH_BITS);
+    let stretch = vec3<u32>(sides - exponent) << vec3<u32>(0u, STRETCH_BITS, 2u * STRETCH_BITS);
     return FinestCell(
         bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u)),
         stretch.x | stretch.y | stretch.z,

@@ -3,13 +3,13 @@
 // Layout of the sample statistics. Octaves are the cell sizes considered, by powers of two from the extent of the scene
 // downward.
 
-// Words: number of samples per size class; bits of the largest |coordinate|; packed `Aspect`. Then, per octave, number
-// of samples entered, number of their pairs in one bucket, and number of bounded pairs (at most `most_pairs()` per
-// sample).
+// Words: number of samples per size class; bits of the largest |coordinate|; packed `Aspect` (two words). Then, per
+// octave, number of samples entered, number of their pairs in one bucket, and number of bounded pairs (at most
+// `most_pairs()` per sample).
 const SIZE_CLASSES: u32 = 1024u;
 const EXTENT: u32 = 1024u;
 const ASPECT: u32 = 1025u;
-const DENSITY: u32 = 1026u;
+const DENSITY: u32 = 1027u;
 const OCTAVE_WORDS: u32 = 3u;
 
 const OCTAVES: u32 = 24u;
@@ -17,30 +17,36 @@ const OCTAVES: u32 = 24u;
 const MIN_EXPONENT: i32 = -100;
 const MAX_EXPONENT: i32 = 90;
 
-// Shape of typical boxes.
+// Sides of typical boxes: nearly all others are at most as long on each axis.
 struct Aspect {
-    // Octaves by which they are longer on an axis than on their shortest one.
+    // Octaves by which they are longer on an axis than on the shortest one.
     octaves: vec3<i32>,
-    // Exponent of the cell size that holds their shortest side.
+    // Exponent of the shortest side, rounded down.
     shortest: i32,
+    // Mean volume of cubes around boxes, in 256ths of one around a typical box, which limits it.
+    volume: u32,
+    // Mean exponent of the longest sides.
+    longest: i32,
 }
 
 const ASPECT_BITS: u32 = 4u;
 const MAX_ASPECT: i32 = 15;
-const SHORTEST_BIAS: i32 = 256;
+const EXPONENT_BIAS: i32 = 256;
 
-fn packed_aspect(aspect: Aspect) -> u32 {
+fn packed_aspect(aspect: Aspect) -> vec2<u32> {
     let octaves = vec3<u32>(aspect.octaves) << vec3<u32>(0u, ASPECT_BITS, 2u * ASPECT_BITS);
-    return octaves.x | octaves.y | octaves.z | (u32(aspect.shortest + SHORTEST_BIAS) << (3u * ASPECT_BITS));
+    let exponents = vec2<u32>(vec2<i32>(aspect.shortest, aspect.longest) + EXPONENT_BIAS) << vec2<u32>(16u);
+    return vec2<u32>(octaves.x | octaves.y | octaves.z, aspect.volume) | exponents;
 }
 
-fn unpacked_aspect(word: u32) -> Aspect {
-    let octaves = vec3<u32>(word) >> vec3<u32>(0u, ASPECT_BITS, 2u * ASPECT_BITS);
-    return Aspect(vec3<i32>(octaves) & vec3<i32>(MAX_ASPECT), i32(word >> (3u * ASPECT_BITS)) - SHORTEST_BIAS);
+fn unpacked_aspect(words: vec2<u32>) -> Aspect {
+    let octaves = vec3<u32>(words.x) >> vec3<u32>(0u, ASPECT_BITS, 2u * ASPECT_BITS);
+    let exponents = vec2<i32>(words >> vec2<u32>(16u)) - EXPONENT_BIAS;
+    return Aspect(vec3<i32>(octaves) & vec3<i32>(MAX_ASPECT), exponents.x, words.y & 0xffffu, exponents.y);
 }
 
-// Exponents of the sides of cells whose shortest side is that of `exponent`. Cells that are larger than typical boxes
-// are cubes; smaller ones shrink first on the axes on which boxes are short.
+// Exponents of the sides of cells whose shortest one is `exponent`. Cells that hold typical boxes are cubes. Smaller
+// ones stay as long as these boxes until they are as thin, and shrink on all axes from there on.
 fn cell_exponents(aspect: Aspect, exponent: i32) -> vec3<i32> {
     let stretched = vec3<i32>(min(exponent, aspect.shortest)) + aspect.octaves;
     return min(max(vec3<i32>(exponent), stretched), vec3<i32>(MAX_EXPONENT));

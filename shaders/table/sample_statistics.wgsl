@@ -9,7 +9,7 @@
 // the addend, so that a few crowds cannot stand for the scene. The order of additions does not matter.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1098>;
+@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1099>;
 @group(0) @binding(3) var<storage, read_write> density_buckets: array<atomic<u32>>;
 
 override SERIAL_SORT: bool = false;
@@ -20,12 +20,15 @@ override LANES: u32 = select(LANES_PER_SAMPLE, 1u, SERIAL_SORT);
 var<workgroup> classes: array<atomic<u32>, 1024>;
 var<workgroup> local_density: array<atomic<u32>, 72>;
 var<workgroup> extent: atomic<u32>;
-// Numbers of samples by octaves that they are longer than their shortest side: on x, then y, then z.
-var<workgroup> longer: array<atomic<u32>, 48>;
-// Octaves of typical boxes, per axis.
-var<workgroup> typical: array<atomic<u32>, 3>;
-// Number of samples with a shape, and from bit 16 on the sum of the exponents of their shortest sides.
+// Exponent of the longest side of any of 256 samples. Number of these samples, and from bit 16 on the sum of the
+// exponents of their longest sides.
+var<workgroup> longest: atomic<u32>;
 var<workgroup> shaped: atomic<u32>;
+// Numbers of samples by octaves that a side is shorter than `longest`: along x, then y, then z.
+var<workgroup> lengths: array<atomic<u32>, 96>;
+// Exponents of the sides of typical boxes, and sum of the samples' `volume_beside`.
+var<workgroup> typical: array<atomic<u32>, 3>;
+var<workgroup> volumes: atomic<u32>;
 
 // One object per run of `sample_stride`, at a scattered offset that follows no pattern of the objects.
 fn sampled_object(sample: u32) -> u32 {
@@ -35,9 +38,9 @@ fn sampled_object(sample: u32) -> u32 {
 
 // Boxes longer by this or fewer octaves count as cubes.
 const NEARLY_CUBES: i32 = 1;
-// One sample in this many may be longer than the shape of typical boxes.
+// One sample in this many may be larger than typical boxes.
 const FEW_LONGER: u32 = 32u;
-const ASPECTS: u32 = 16u;
+const LENGTHS: u32 = 32u;
 
 fn half_side_bits(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
     // Half sides, since differences of whole bounds could overflow.
@@ -65,53 +68,61 @@ fn size_class(side: u32) -> u32 {
     return (side + 0x001fffffu) >> 21u;
 }
 
-fn is_flat() -> bool {
-    return params.dimensions == 2u;
-}
-
-fn add_shape(low: vec3<u32>, high: vec3<u32>) {
-    let exponents = vec3<i32>(half_side_bits(low, high) >> vec3<u32>(23u));
-    let longest = max(exponents.x, max(exponents.y, exponents.z));
-    let least = min(exponents.x, select(min(exponents.y, exponents.z), exponents.y, is_flat()));
-    let shortest = max(least, longest - MAX_ASPECT);
-    let octaves = vec3<u32>(max(exponents - vec3<i32>(shortest), vec3<i32>(0)));
-    if (longest > 0) {
-        atomicAdd(&longer[octaves.x], 1u);
-        atomicAdd(&longer[ASPECTS + octaves.y], 1u);
-        atomicAdd(&longer[2u * ASPECTS + octaves.z], 1u);
-        atomicAdd(&shaped, (u32(max(shortest, 0)) << 16u) + 1u);
+fn add_lengths(exponents: vec3<u32>) {
+    let shorter = vec3<u32>(atomicLoad(&longest)) - exponents;
+    for (var axis = 0u; axis < 3u; axis += 1u) {
+        let octaves = select(select(shorter.z, shorter.y, axis == 1u), shorter.x, axis == 0u);
+        if (octaves < LENGTHS) {
+            atomicAdd(&lengths[axis * LENGTHS + octaves], 1u);
+        }
     }
 }
 
 fn store_typical(axis: u32) {
     let few = (atomicLoad(&shaped) & 0xffffu) / FEW_LONGER;
-    var above = 0u;
-    var octave = 0u;
-    for (var longest = ASPECTS - 1u; longest > octave; longest -= 1u) {
-        above += atomicLoad(&longer[axis * ASPECTS + longest]);
-        octave = select(0u, longest, above > few);
+    var shorter = 0u;
+    var count = atomicLoad(&lengths[axis * LENGTHS]);
+    for (; count <= few && shorter + 1u < LENGTHS; ) {
+        shorter += 1u;
+        count += atomicLoad(&lengths[axis * LENGTHS + shorter]);
     }
-    atomicStore(&typical[axis], octave);
+    let exponent = atomicLoad(&longest);
+    atomicStore(&typical[axis], select(0u, exponent - min(shorter, exponent), count > few));
+}
+
+fn typical_exponents() -> vec3<i32> {
+    return vec3<i32>(vec3<u32>(atomicLoad(&typical[0]), atomicLoad(&typical[1]), atomicLoad(&typical[2])));
+}
+
+// Volume of a cube around the box, in 256ths of one around a typical box, at most 256.
+fn volume_beside(exponents: vec3<u32>) -> u32 {
+    let octaves = max(i32(largest(vec3<u32>(typical_exponents()))) - i32(largest(exponents)), 0);
+    return 256u >> min(u32(octaves) * params.dimensions, 31u);
 }
 
 fn aspect_of_samples() -> Aspect {
-    let octaves = vec3<i32>(vec3<u32>(atomicLoad(&typical[0]), atomicLoad(&typical[1]), atomicLoad(&typical[2])));
-    let least = min(octaves.x, select(min(octaves.y, octaves.z), octaves.y, is_flat()));
-    let rest = max(octaves - vec3<i32>(least), vec3<i32>(0));
+    let exponents = typical_exponents();
+    let least = min(exponents.x, select(min(exponents.y, exponents.z), exponents.y, params.dimensions == 2u));
+    let shortest = max(least, i32(largest(vec3<u32>(exponents))) - MAX_ASPECT);
+    let octaves = max(exponents - vec3<i32>(shortest), vec3<i32>(0));
+    let is_long = octaves > vec3<i32>(NEARLY_CUBES);
     let sums = atomicLoad(&shaped);
-    let mean = i32((sums >> 16u) / max(sums & 0xffffu, 1u));
-    return Aspect(select(rest, vec3<i32>(0), rest <= vec3<i32>(NEARLY_CUBES)), mean - 126 + least);
+    let count = max(sums & 0xffffu, 1u);
+    return Aspect(
+        select(vec3<i32>(0), octaves, is_long),
+        shortest - 126,
+        atomicLoad(&volumes) / count,
+        i32((sums >> 16u) / count) - 126,
+    );
 }
 
-fn add_extent(sample: u32) {
-    let object = params.first_object + sampled_object(sample);
-    let low = objects[2u * object];
-    let high = objects[2u * object + 1u];
-    if (classify(low, high) == CLASS_FINITE) {
-        let magnitude = max(low.xyz & vec3<u32>(0x7fffffffu), high.xyz & vec3<u32>(0x7fffffffu));
-        atomicMax(&extent, largest(magnitude));
-        add_shape(low.xyz, high.xyz);
-    }
+// Returns the exponents of half the sides of a finite sample.
+fn add_extent(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
+    let exponents = half_side_bits(low, high) >> vec3<u32>(23u);
+    atomicMax(&extent, largest(max(low & vec3<u32>(0x7fffffffu), high & vec3<u32>(0x7fffffffu))));
+    atomicMax(&longest, largest(exponents));
+    atomicAdd(&shaped, (largest(exponents) << 16u) + 1u);
+    return exponents;
 }
 
 // Adds a sample to the octaves from `first` on, in steps of `LANES`.
@@ -159,22 +170,40 @@ fn main(
     if (local < OCTAVE_WORDS * OCTAVES) {
         atomicStore(&local_density[local], 0u);
     }
-    if (local < 3u * ASPECTS) {
-        atomicStore(&longer[local], 0u);
+    if (local < 3u * LENGTHS) {
+        atomicStore(&lengths[local], 0u);
     }
     if (local == 0u) {
         atomicStore(&extent, 0u);
+        atomicStore(&longest, 0u);
         atomicStore(&shaped, 0u);
+        atomicStore(&volumes, 0u);
     }
     workgroupBarrier();
     // All workgroups read the same few samples, so that all use the same octaves.
+    var is_shaped = false;
+    var exponents = vec3<u32>(0u);
     if (params.sample_count > 0u) {
-        add_extent(local * params.sample_count / WORKGROUP);
+        let object = params.first_object + sampled_object(local * params.sample_count / WORKGROUP);
+        let low = objects[2u * object];
+        let high = objects[2u * object + 1u];
+        is_shaped = classify(low, high) == CLASS_FINITE;
+        if (is_shaped) {
+            exponents = add_extent(low.xyz, high.xyz);
+        }
+    }
+    workgroupBarrier();
+    if (is_shaped) {
+        add_lengths(exponents);
     }
     workgroupBarrier();
     // A loop of one iteration: CPU drivers skip loops that no lane enters, but execute both sides of branches.
     for (var axis = local; axis < 3u; axis += WORKGROUP) {
         store_typical(axis);
+    }
+    workgroupBarrier();
+    if (is_shaped) {
+        atomicAdd(&volumes, volume_beside(exponents));
     }
     workgroupBarrier();
     let aspect = aspect_of_samples();
@@ -195,6 +224,7 @@ fn main(
     }
     if (local == 0u) {
         atomicMax(&sample_statistics[EXTENT], atomicLoad(&extent));
-        atomicMax(&sample_statistics[ASPECT], packed_aspect(aspect));
+        atomicMax(&sample_statistics[ASPECT], packed_aspect(aspect).x);
+        atomicMax(&sample_statistics[ASPECT + 1u], packed_aspect(aspect).y);
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::api::types::{Aabb, Dimensions};
-use crate::layout::grid::{Class, Params, classify, whole_cell_inverse};
+use crate::layout::grid::{Class, MAX_COVER, Params, classify, whole_cell_inverse};
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::sample_statistics::sample_statistics;
 
@@ -16,8 +16,8 @@ const LARGEST_SCALE: f64 = 1e27;
 /// Maximum ratio of the reference cell's side to the cell size. Walks find smaller cells mostly empty.
 const MAX_CELL_RATIO: f64 = 2.0;
 const MAX_SCALE_RATIO: f64 = 8.0;
-/// Cells of the uniform scheme that a box may enter, and the share of boxes that may enter more.
-const MOST_CELLS: f64 = 16.0;
+/// Cells that a box may enter, and the share of boxes that may enter more: those on the large list.
+const MOST_CELLS: f64 = MAX_COVER as f64;
 const FEW: usize = 32;
 
 impl Scheme {
@@ -25,7 +25,8 @@ impl Scheme {
     ///
     /// If the median is less than half the side of the reference cell, as for points, that side is the cell size. The
     /// reference cell is the finest cell of [`Scheme::Hierarchical`] (its longest side) or, if smaller, a cube (in 2D a
-    /// square) that holds one box on average. Cells are larger if more than one box in 32 would enter over 16 of them.
+    /// square) that holds one box on average. Cells are larger if more than one box in 32 would enter over
+    /// [`MAX_COVER`](crate::grid::MAX_COVER) of them.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let mut sides = longest_sides(objects, dimensions);
         let middle = sides.len() / 2;
@@ -173,7 +174,7 @@ mod tests {
             });
             rods.chain((count..1000).map(|_| cube(0.1))).collect::<Vec<_>>()
         };
-        for (count, range) in [(20, 0.1..=0.1), (400, 6.0..=13.0), (900, 100.0..=100.0)] {
+        for (count, range) in [(20, 0.1..=0.1), (400, 1.5..=3.3), (900, 100.0..=100.0)] {
             let side = cell_size(&rods(count), Three);
             assert!(range.contains(&side), "{count} rods: {side}");
         }

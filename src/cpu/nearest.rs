@@ -6,7 +6,7 @@ use super::trees::Trees;
 use crate::api::counters::word;
 use crate::api::queries::{NearestObject, self_query};
 use crate::layout::blocks::{Overrides, QueryBlocks};
-use crate::layout::grid::cell_of;
+use crate::layout::grid::{cell_of, whole_cell_inverse};
 use crate::reference::queries::query::{LoadedQuery, periods, squared_float};
 use crate::reference::queries::query_nearest::{Nearest, query_nearest};
 use crate::reference::queries::query_rings::fullest_first;
@@ -69,10 +69,12 @@ fn order_of(params: &QueryBlocks, input: &QueryReads<'_>) -> Option<Vec<([i32; 3
     if params.queries.self_query != self_query::NONE {
         return None;
     }
+    let [x, y, z] = whole_cell_inverse(level.inverse, input.table.grid.stretch);
+    let inverse = [z, y, x];
     let cell = |index: u32| {
         let (query, _) = input.begin(params, index);
         let low = [2, 1, 0].map(|axis| query.corners(axis)[0]);
-        cell_of(params.scheme, low, [level.inverse; 3])
+        cell_of(params.scheme, low, inverse)
     };
     let mut order = map(params.queries.count, |index| (cell(index), index));
     runs::sort(&mut order);

@@ -369,11 +369,15 @@ impl FinestCell {
     }
 }
 
+/// 1 / cell size per axis, along x of fine cells.
+pub(crate) fn axis_inverse(inverse: f32, stretch: u32, x_detail: u32) -> [f32; 3] {
+    let [x, y, z] = whole_cell_inverse(inverse, stretch);
+    [x * (1u32 << x_detail) as f32, y, z]
+}
+
 impl Params {
-    /// 1 / cell size per axis, along x of fine cells.
     pub(crate) fn axis_inverse(&self, inverse: f32, stretch: u32) -> [f32; 3] {
-        let [x, y, z] = whole_cell_inverse(inverse, stretch);
-        [x * (1u32 << self.x_detail()) as f32, y, z]
+        axis_inverse(inverse, stretch, self.x_detail())
     }
 
     pub(crate) fn x_detail(&self) -> u32 {

@@ -101,23 +101,26 @@ impl Crowd {
         }
     }
 
-    /// Boxes up to 10,000 times longer on some of the axes than on the others, and cubes between them.
+    /// Boxes that are up to 10,000 times longer on one axis or two than on the others, and cubes of other sizes.
     fn thin(number: u64) -> Self {
         let rng = &mut Rng(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x7417);
         let crowd = Self::new(rng.bits());
         let axes = crowd.dimensions.count() as usize;
         let side = crowd.spacing * (crowd.objects.len() as f32).powf(1.0 / axes as f32);
         let thickness = crowd.spacing * rng.one_of(&[0.5, 0.1, 0.01]);
-        let longest = (thickness * 10f32.powf(4.0 * rng.unit())).min(side);
+        let longest = thickness * 10f32.powf(4.0 * rng.unit());
         let first = rng.below(axes);
         let is_plate = axes == 3 && rng.once_in(3);
         let is_mixed = axes == 3 && rng.once_in(3);
-        let cubes = rng.one_of(&[usize::MAX, 100, 10, 2]);
+        // One box in this many is a cube, or is none.
+        let (is_few, stride) = (rng.once_in(3), rng.one_of(&[100, 20, 10, 2]));
+        let edge = (thickness * rng.one_of(&[1.0, 1.0, 10.0, 100.0])).min(2.0 * crowd.spacing);
         let shapes = rng.one_of(&[0.0, 0.8]);
         let mut object = |index: usize| {
-            let mut edges = [thickness; 3];
+            let is_thin = (index % stride > 0) != is_few;
+            let mut edges = [if is_thin { thickness } else { edge }; 3];
             edges[axes..].fill(0.0);
-            if index % cubes > 0 || cubes == usize::MAX {
+            if is_thin {
                 let along = (first + if is_mixed { index % 2 } else { 0 }) % axes;
                 edges[along] = longest * (1.0 - shapes * rng.unit());
                 if is_plate {

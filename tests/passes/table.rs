@@ -62,7 +62,7 @@ fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], samp
     let statistics = level_statistics::level_statistics(params, objects, sample_statistics, &mut counters);
     let of_sample = match params.is_hierarchical() {
         true => bytes(sample_statistics),
-        false => poison::<u32>(1098),
+        false => poison::<u32>(1099),
     };
     let found = bench.run(
         &shaders::LEVEL_STATISTICS,

@@ -27,6 +27,7 @@ const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_49
 
 const COST_OF_PAIRS: u32 = number("table/base_cell", "COST_OF_PAIRS");
 const FIXED_PAIR_COST: u32 = number("table/base_cell", "FIXED_PAIR_COST");
+const LEAST_GAIN: u32 = number("table/base_cell", "LEAST_GAIN");
 const MAX_OCTAVES: u32 = number("table/base_cell", "MAX_OCTAVES");
 const MAX_SPLIT: u32 = number("table/base_cell", "MAX_SPLIT");
 
@@ -75,8 +76,22 @@ impl Octaves<'_> {
         8 * left((octave + 2).min(OCTAVES - 1)) <= (8 - eighths) * left(octave)
     }
 
+    fn octave_of(&self, exponent: i32) -> u32 {
+        (self.top - exponent).clamp(0, OCTAVES as i32 - 1) as u32
+    }
+
+    fn pairs_of_cells(&self, octave: u32) -> u32 {
+        self.pairs(octave).saturating_sub(self.pairs_by_chance(octave))
+    }
+
+    fn stretch_pays(&self, exponent: i32) -> bool {
+        let longest = self.aspect.shortest + self.aspect.octaves.into_iter().fold(0, i32::max);
+        let in_cubes = (self.pairs_of_cells(self.octave_of(longest + 1)) / 256) * self.aspect.volume;
+        LEAST_GAIN * self.pairs_of_cells(self.octave_of(exponent)) < in_cubes
+    }
+
     fn mean_pairs(&self, octave: u32) -> u32 {
-        let pairs = self.pairs(octave).saturating_sub(self.pairs_by_chance(octave));
+        let pairs = self.pairs_of_cells(octave);
         let sixteenths = 16 * pairs / self.params.sample_count.max(1);
         (sixteenths * self.params.sample_stride.max(1)) / 16
     }
@@ -99,7 +114,7 @@ pub(crate) fn base_cell(params: &Params, sample_statistics: &[u32]) -> (FinestCe
         params,
         words: &sample_statistics[DENSITY..],
         top: top_exponent(sample_statistics[EXTENT]),
-        aspect: Aspect::unpacked(sample_statistics[ASPECT]),
+        aspect: Aspect::unpacked([0, 1].map(|word| sample_statistics[ASPECT + word])),
     };
     let (waste_of, volume_of) = if params.dimensions == 2 {
         (&WASTE_2D, &VOLUME_2D)
@@ -152,16 +167,25 @@ pub(crate) fn base_cell(params: &Params, sample_statistics: &[u32]) -> (FinestCe
         let fits = (smallest >> 2) as i32 - 127 + i32::from((smallest & 3) as usize > fraction);
         exponent = exponent.max(fits);
     }
-    let exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
-    let longer = octaves.aspect.cell_exponents(exponent).map(|longer| longer - exponent);
+    let mut exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
+    let mut sides = octaves.aspect.cell_exponents(exponent);
+    if sides != [exponent; 3] && !octaves.stretch_pays(exponent) {
+        exponent = exponent.max(octaves.aspect.longest.min(MAX_EXPONENT));
+        sides = [exponent; 3];
+    }
+    let longer = sides.map(|side| side - exponent);
     let finest = FinestCell {
         inverse: f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32)),
         stretch: packed_stretch(longer.map(|octaves| octaves as u32)),
     };
     let crowded_levels = (0..MAX_LEVELS)
         .map(|level| {
-            let octave = (top - exponent - level as i32).clamp(0, OCTAVES as i32 - 1);
-            u32::from(holds_more(octave as u32, fraction, CROWDED)) << level
+            let volume = sides.into_iter().sum::<i32>() + 3 * level as i32;
+            let mut of_level = exponent + level as i32;
+            while of_level < top && octaves.aspect.cell_exponents(of_level).into_iter().sum::<i32>() < volume {
+                of_level += 1;
+            }
+            u32::from(holds_more(octaves.octave_of(of_level), fraction, CROWDED)) << level
         })
         .sum();
     (finest, crowded_levels)

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::api::types::Aabb;
 use crate::layout::grid::{Grid, MAX_LEVELS, NO_LEVEL, SCHEME_HIERARCHICAL, X_DETAIL, cell_of, flush};
-use crate::layout::grid::{level_inverse, unordered, whole_cell_inverse};
+use crate::layout::grid::{axis_inverse, level_inverse, unordered};
 use crate::shared::wgsl::number;
 
 pub const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
@@ -63,13 +63,8 @@ pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
 }
 
 fn inverse(grid: &Grid) -> [f32; 3] {
-    {
-        let [x, y, z] = whole_cell_inverse(
-            level_inverse(grid.base_inverse, grid.large_table_below - 1),
-            grid.stretch,
-        );
-        [x * (1u32 << X_DETAIL) as f32, y, z]
-    }
+    let inverse = level_inverse(grid.base_inverse, grid.large_table_below - 1);
+    axis_inverse(inverse, grid.stretch, X_DETAIL)
 }
 
 pub(crate) fn lookup_cell(grid: &Grid, low: [i32; 3]) -> [i32; 3] {

@@ -1,6 +1,6 @@
 use super::size::{
-    ASPECT, Aspect, DENSITY, EXTENT, MAX_ASPECT, OCTAVE_WORDS, OCTAVES, STATISTICS, half_side_bits, longest_of,
-    most_pairs, octave_exponent, side_bits, size_class, top_exponent,
+    ASPECT, Aspect, DENSITY, EXTENT, MAX_ASPECT, MAX_EXPONENT, OCTAVE_WORDS, OCTAVES, STATISTICS, half_side_bits,
+    longest_of, most_pairs, octave_exponent, side_bits, size_class, top_exponent,
 };
 use crate::api::types::Aabb;
 use crate::layout::grid::{CELL_LIMIT, Class, HASH_WORLD, Params, SCHEME_ADAPTIVE, cell_of, classify, flush};
@@ -8,43 +8,43 @@ use crate::shared::wgsl::number;
 
 const EXTENT_SAMPLES: u32 = 256;
 const NEARLY_CUBES: i32 = number("table/sample_statistics", "NEARLY_CUBES") as i32;
+const LENGTHS: u32 = number("table/sample_statistics", "LENGTHS");
 const FEW_LONGER: u32 = number("table/sample_statistics", "FEW_LONGER");
 
-/// Returns the shape of all but one in `FEW_LONGER` boxes. Points have none.
 fn aspect_of<'a>(params: &Params, objects: impl Iterator<Item = &'a Aabb>) -> Aspect {
-    let axes = params.dimensions as usize;
-    let least_of = |values: [i32; 3]| values[..axes].iter().copied().fold(i32::MAX, i32::min);
-    let mut longer = [[0u32; MAX_ASPECT as usize + 1]; 3];
-    let (mut shortest_sum, mut samples) = (0, 0);
-    for object in objects {
-        let exponents = half_side_bits(object).map(|bits| (bits >> 23) as i32);
-        let longest = exponents.into_iter().fold(0, i32::max);
-        let shortest = least_of(exponents).max(longest - MAX_ASPECT);
-        if longest > 0 {
-            for (counts, exponent) in longer.iter_mut().zip(exponents) {
-                counts[(exponent - shortest).max(0) as usize] += 1;
-            }
-            shortest_sum += shortest.max(0) as u32;
-            samples += 1;
-        }
-    }
-    let typical = longer.map(|counts| {
-        let mut above = 0;
-        let is_exceeded = |octave: &i32| {
-            above += counts[*octave as usize];
-            above > samples / FEW_LONGER
+    let exponents: Vec<_> = objects
+        .map(|object| half_side_bits(object).map(|bits| bits >> 23))
+        .collect();
+    let largest = |exponents: &[u32; 3]| exponents.iter().copied().fold(0, u32::max);
+    let longest = exponents.iter().map(largest).fold(0, u32::max);
+    let few = exponents.len() / FEW_LONGER as usize;
+    let typical = [0, 1, 2].map(|axis| {
+        let reach = |shorter: u32| {
+            let shorter_by = |all: &&[u32; 3]| longest - all[axis] <= shorter;
+            exponents.iter().filter(shorter_by).count() > few
         };
-        (1..=MAX_ASPECT).rev().find(is_exceeded).unwrap_or(0)
+        (0..LENGTHS)
+            .find(|&shorter| reach(shorter))
+            .map_or(0, |shorter| longest.saturating_sub(shorter))
     });
-    let least = least_of(typical);
-    let rest = typical.map(|octaves| (octaves - least).max(0));
+    let volume_beside = |all: &[u32; 3]| {
+        let octaves = largest(&typical).saturating_sub(largest(all));
+        256u32 >> (octaves * params.dimensions).min(31)
+    };
+    let volumes: u32 = exponents.iter().map(volume_beside).sum();
+    let (axes, count) = (params.dimensions as usize, (exponents.len() as u32).max(1));
+    let least = typical[..axes].iter().copied().fold(u32::MAX, u32::min) as i32;
+    let shortest = least.max(largest(&typical) as i32 - MAX_ASPECT);
+    let octaves = typical.map(|exponent| (exponent as i32 - shortest).max(0));
     Aspect {
-        octaves: rest.map(|octaves| if octaves <= NEARLY_CUBES { 0 } else { octaves }),
-        shortest: (shortest_sum / samples.max(1)) as i32 - 126 + least,
+        octaves: octaves.map(|octaves| if octaves > NEARLY_CUBES { octaves } else { 0 }),
+        shortest: shortest - 126,
+        volume: volumes / count,
+        longest: (exponents.iter().map(largest).sum::<u32>() / count) as i32 - 126,
     }
 }
 
-/// Returns 1098 words in the layout of `shaders/table/octave.wgsl`.
+/// Returns 1099 words in the layout of `shaders/table/octave.wgsl`.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_buckets();
     let mut tables = vec![0u32; (OCTAVES * slots) as usize];
@@ -64,7 +64,7 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
         let bounds = few().flat_map(|object| object.min.into_iter().chain(object.max));
         statistics[EXTENT] = bounds.map(|bound| bound.abs().to_bits()).max().unwrap_or(0);
     }
-    statistics[ASPECT] = aspect.packed();
+    statistics[ASPECT..ASPECT + 2].copy_from_slice(&aspect.packed());
     let top = top_exponent(statistics[EXTENT]);
     let most_pairs = most_pairs(params);
     for (index, object) in (0..params.sample_count).filter_map(finite) {
@@ -100,7 +100,7 @@ struct Cells {
     scheme: u32,
     position: [f32; 3],
     finest: i32,
-    /// `None` if negative components become denormal.
+    /// `None` if negative components become denormal in the coarsest cells, or 64 bits do not hold the finest.
     finest_cells: Option<[i64; 3]>,
 }
 
@@ -111,7 +111,9 @@ fn inverse_of(exponent: i32) -> f32 {
 impl Cells {
     fn new(params: &Params, top: i32, position: [f32; 3]) -> Self {
         let [coarsest, finest] = [0, OCTAVES - 1].map(|octave| octave_exponent(top, octave));
-        let vanishes = |component: f32| component < 0.0 && flush(component * inverse_of(coarsest)) == 0.0;
+        let longest = (coarsest + MAX_ASPECT).min(MAX_EXPONENT);
+        let vanishes = |component: f32| component < 0.0 && flush(component * inverse_of(longest)) == 0.0;
+        let saturates = |component: f32| component.abs() * inverse_of(finest) >= i64::MAX as f32;
         let floor = |component: f32| {
             let towards_zero = component as i64;
             towards_zero.saturating_sub((towards_zero as f32 > component).into())
@@ -120,8 +122,10 @@ impl Cells {
             scheme: params.scheme,
             position,
             finest,
-            finest_cells: (!position.into_iter().any(vanishes))
-                .then(|| position.map(|component| floor(component * inverse_of(finest)))),
+            finest_cells: (!position
+                .into_iter()
+                .any(|component| vanishes(component) || saturates(component)))
+            .then(|| position.map(|component| floor(component * inverse_of(finest)))),
         }
     }
 
@@ -170,7 +174,8 @@ mod tests {
                 for position in positions.map(|component| [component, -component, 0.5 * component]) {
                     let cells = Cells::new(&params, top, position);
                     for octave in 0..OCTAVES {
-                        let exponents = [2, 0, 5].map(|more| octave_exponent(top, octave.saturating_sub(more)));
+                        let shortest = octave_exponent(top, octave);
+                        let exponents = [2, 0, MAX_ASPECT].map(|longer| (shortest + longer).min(MAX_EXPONENT));
                         let expected = cell_of(scheme, position, exponents.map(inverse_of));
                         assert_eq!(
                             cells.of(exponents),

@@ -39,35 +39,45 @@ pub(crate) fn size_class(side: u32) -> usize {
     (side.wrapping_add(0x001f_ffff) >> 21) as usize
 }
 
-/// Shape of typical boxes.
+/// Sides of typical boxes: nearly all others are at most as long on each axis.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Aspect {
-    /// Octaves by which they are longer on an axis than on their shortest one.
+    /// Octaves by which they are longer on an axis than on the shortest one.
     pub octaves: [i32; 3],
-    /// Exponent of the cell size that holds their shortest side.
+    /// Exponent of the shortest side, rounded down.
     pub shortest: i32,
+    /// Mean volume of cubes around boxes, in 256ths of one around a typical box, which limits it.
+    pub volume: u32,
+    /// Mean exponent of the longest sides.
+    pub longest: i32,
 }
 
 const ASPECT_BITS: u32 = number("table/octave", "ASPECT_BITS");
 pub(crate) const MAX_ASPECT: i32 = number("table/octave", "MAX_ASPECT") as i32;
-const SHORTEST_BIAS: i32 = number("table/octave", "SHORTEST_BIAS") as i32;
+const EXPONENT_BIAS: i32 = number("table/octave", "EXPONENT_BIAS") as i32;
 
 impl Aspect {
-    pub fn packed(self) -> u32 {
+    pub fn packed(self) -> [u32; 2] {
         let [x, y, z] = self.octaves.map(|octaves| octaves as u32);
-        let shortest = (self.shortest + SHORTEST_BIAS) as u32;
-        x | y << ASPECT_BITS | z << (2 * ASPECT_BITS) | shortest << (3 * ASPECT_BITS)
+        let [shortest, longest] = [self.shortest, self.longest].map(|exponent| (exponent + EXPONENT_BIAS) as u32);
+        [
+            x | y << ASPECT_BITS | z << (2 * ASPECT_BITS) | shortest << 16,
+            self.volume | longest << 16,
+        ]
     }
 
-    pub fn unpacked(word: u32) -> Self {
+    pub fn unpacked(words: [u32; 2]) -> Self {
+        let [shortest, longest] = words.map(|word| (word >> 16) as i32 - EXPONENT_BIAS);
         Self {
-            octaves: [0, 1, 2].map(|axis| (word >> (axis * ASPECT_BITS)) as i32 & MAX_ASPECT),
-            shortest: (word >> (3 * ASPECT_BITS)) as i32 - SHORTEST_BIAS,
+            octaves: [0, 1, 2].map(|axis| (words[0] >> (axis * ASPECT_BITS)) as i32 & MAX_ASPECT),
+            shortest,
+            volume: words[1] & 0xffff,
+            longest,
         }
     }
 
-    /// Exponents of the sides of cells whose shortest side is that of `exponent`. Cells that are larger than typical
-    /// boxes are cubes; smaller ones shrink first on the axes on which boxes are short.
+    /// Exponents of the sides of cells whose shortest one is `exponent`. Cells that hold typical boxes are cubes. Smaller
+    /// ones stay as long as these boxes until they are as thin, and shrink on all axes from there on.
     pub fn cell_exponents(self, exponent: i32) -> [i32; 3] {
         let typical = exponent.min(self.shortest);
         self.octaves
