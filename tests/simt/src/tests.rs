@@ -189,9 +189,9 @@ const COSTS: [(&str, f64, f64); 8] = [
 
 /// Bounds per ray, for 5,000 rays through 10,000 boxes.
 const OF_RAYS: [(&str, f64, f64); 4] = [
-    ("ray_closest", 733.0, 669.0),
-    ("ray_any", 362.8, 334.0),
-    ("ray_count", 5764.0, 7874.0),
+    ("ray_closest", 739.9, 669.0),
+    ("ray_any", 365.3, 334.0),
+    ("ray_count", 5807.3, 7874.0),
     ("ray_emit", 33.8, 1101.0),
 ];
 /// Bounds per query, for all objects and for the 8 nearest.
