@@ -1,4 +1,5 @@
 pub mod checks;
+#[allow(dead_code, reason = "shared with other tests")]
 #[path = "../../../../tests/wild/src/rng.rs"]
 mod rng;
 
