@@ -3,16 +3,17 @@
 // Layout of the sample statistics. Octaves are the cell sizes considered, by powers of two from the extent of the scene
 // downward.
 
-// Words: number of samples per size class; bits of the largest |coordinate|; packed `Aspect` (two words). Then, per
-// octave, number of samples entered, number of their pairs in one bucket, and number of bounded pairs (at most
-// `most_pairs()` per sample).
+// Words, for cubes, then for cells shaped like the boxes: number of samples per size class; per octave, number of
+// samples entered, number of their pairs in one bucket, and number of bounded pairs (at most `most_pairs()` per
+// sample). Last, bits of the largest |coordinate|, and packed `Aspect`.
 const SIZE_CLASSES: u32 = 1024u;
-const EXTENT: u32 = 1024u;
-const ASPECT: u32 = 1025u;
-const DENSITY: u32 = 1027u;
+const DENSITY: u32 = 1024u;
 const OCTAVE_WORDS: u32 = 3u;
-
 const OCTAVES: u32 = 24u;
+const SHAPE_WORDS: u32 = 1096u;
+const EXTENT: u32 = 2192u;
+const ASPECT: u32 = 2193u;
+
 // Limits of the exponents of cell sizes, so that all inverses are normal floats.
 const MIN_EXPONENT: i32 = -100;
 const MAX_EXPONENT: i32 = 90;
@@ -21,28 +22,31 @@ const MAX_EXPONENT: i32 = 90;
 struct Aspect {
     // Octaves by which they are longer on an axis than on the shortest one.
     octaves: vec3<i32>,
-    // Exponent of the shortest side, rounded down.
+    // Exponent of the shortest side, rounded down; at most MAX_ASPECT below the longest.
     shortest: i32,
-    // Mean volume of cubes around boxes, in 256ths of one around a typical box, which limits it.
-    volume: u32,
-    // Mean exponent of the longest sides.
-    longest: i32,
 }
 
 const ASPECT_BITS: u32 = 4u;
 const MAX_ASPECT: i32 = 15;
-const EXPONENT_BIAS: i32 = 256;
+const SHORTEST_BIAS: i32 = 256;
 
-fn packed_aspect(aspect: Aspect) -> vec2<u32> {
-    let octaves = vec3<u32>(aspect.octaves) << vec3<u32>(0u, ASPECT_BITS, 2u * ASPECT_BITS);
-    let exponents = vec2<u32>(vec2<i32>(aspect.shortest, aspect.longest) + EXPONENT_BIAS) << vec2<u32>(16u);
-    return vec2<u32>(octaves.x | octaves.y | octaves.z, aspect.volume) | exponents;
+fn cubes() -> Aspect {
+    return Aspect(vec3<i32>(0), 0);
 }
 
-fn unpacked_aspect(words: vec2<u32>) -> Aspect {
-    let octaves = vec3<u32>(words.x) >> vec3<u32>(0u, ASPECT_BITS, 2u * ASPECT_BITS);
-    let exponents = vec2<i32>(words >> vec2<u32>(16u)) - EXPONENT_BIAS;
-    return Aspect(vec3<i32>(octaves) & vec3<i32>(MAX_ASPECT), exponents.x, words.y & 0xffffu, exponents.y);
+fn is_long(aspect: Aspect) -> bool {
+    return any(aspect.octaves > vec3<i32>(0));
+}
+
+fn packed_aspect(aspect: Aspect) -> u32 {
+    let octaves = vec3<u32>(aspect.octaves) << vec3<u32>(0u, ASPECT_BITS, 2u * ASPECT_BITS);
+    let shortest = u32(aspect.shortest + SHORTEST_BIAS) << (3u * ASPECT_BITS);
+    return octaves.x | octaves.y | octaves.z | shortest;
+}
+
+fn unpacked_aspect(word: u32) -> Aspect {
+    let octaves = vec3<u32>(word) >> vec3<u32>(0u, ASPECT_BITS, 2u * ASPECT_BITS);
+    return Aspect(vec3<i32>(octaves) & vec3<i32>(MAX_ASPECT), i32(word >> (3u * ASPECT_BITS)) - SHORTEST_BIAS);
 }
 
 // Exponents of the sides of cells whose shortest one is `exponent`. Cells that hold typical boxes are cubes. Smaller

@@ -3,13 +3,13 @@
 // Statistics of a sample of the objects, from which base_cell chooses the finest cell.
 //   size classes  samples by longest side, in quarter octaves
 //   densities     for each of 24 octaves, pairs of samples that share a cell
-//   aspect        shape of boxes, from 256 samples: cells of fine octaves have it
+//   aspect        sides of typical boxes, from 256 samples; if long, there are classes and densities for such cells too
 // Each octave has a small hash table. A sample adds the number of earlier samples in its bucket, so the sum is the
 // number of pairs. It includes pairs that share a bucket but no cell, which base_cell subtracts. A second sum limits
 // the addend, so that a few crowds cannot stand for the scene. The order of additions does not matter.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1099>;
+@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 2194>;
 @group(0) @binding(3) var<storage, read_write> density_buckets: array<atomic<u32>>;
 
 override SERIAL_SORT: bool = false;
@@ -17,18 +17,16 @@ override SERIAL_SORT: bool = false;
 const LANES_PER_SAMPLE: u32 = 4u;
 override LANES: u32 = select(LANES_PER_SAMPLE, 1u, SERIAL_SORT);
 
-var<workgroup> classes: array<atomic<u32>, 1024>;
-var<workgroup> local_density: array<atomic<u32>, 72>;
+var<workgroup> classes: array<atomic<u32>, 2048>;
+var<workgroup> local_density: array<atomic<u32>, 144>;
 var<workgroup> extent: atomic<u32>;
-// Exponent of the longest side of any of 256 samples. Number of these samples, and from bit 16 on the sum of the
-// exponents of their longest sides.
+// Exponent of the longest side of any of 256 samples, and number of these samples.
 var<workgroup> longest: atomic<u32>;
 var<workgroup> shaped: atomic<u32>;
 // Numbers of samples by octaves that a side is shorter than `longest`: along x, then y, then z.
 var<workgroup> lengths: array<atomic<u32>, 96>;
-// Exponents of the sides of typical boxes, and sum of the samples' `volume_beside`.
+// Exponents of the sides of typical boxes.
 var<workgroup> typical: array<atomic<u32>, 3>;
-var<workgroup> volumes: atomic<u32>;
 
 // One object per run of `sample_stride`, at a scattered offset that follows no pattern of the objects.
 fn sampled_object(sample: u32) -> u32 {
@@ -79,7 +77,7 @@ fn add_lengths(exponents: vec3<u32>) {
 }
 
 fn store_typical(axis: u32) {
-    let few = (atomicLoad(&shaped) & 0xffffu) / FEW_LONGER;
+    let few = atomicLoad(&shaped) / FEW_LONGER;
     var shorter = 0u;
     var count = atomicLoad(&lengths[axis * LENGTHS]);
     for (; count <= few && shorter + 1u < LENGTHS; ) {
@@ -94,26 +92,12 @@ fn typical_exponents() -> vec3<i32> {
     return vec3<i32>(vec3<u32>(atomicLoad(&typical[0]), atomicLoad(&typical[1]), atomicLoad(&typical[2])));
 }
 
-// Volume of a cube around the box, in 256ths of one around a typical box, at most 256.
-fn volume_beside(exponents: vec3<u32>) -> u32 {
-    let octaves = max(i32(largest(vec3<u32>(typical_exponents()))) - i32(largest(exponents)), 0);
-    return 256u >> min(u32(octaves) * params.dimensions, 31u);
-}
-
 fn aspect_of_samples() -> Aspect {
     let exponents = typical_exponents();
     let least = min(exponents.x, select(min(exponents.y, exponents.z), exponents.y, params.dimensions == 2u));
     let shortest = max(least, i32(largest(vec3<u32>(exponents))) - MAX_ASPECT);
     let octaves = max(exponents - vec3<i32>(shortest), vec3<i32>(0));
-    let is_long = octaves > vec3<i32>(NEARLY_CUBES);
-    let sums = atomicLoad(&shaped);
-    let count = max(sums & 0xffffu, 1u);
-    return Aspect(
-        select(vec3<i32>(0), octaves, is_long),
-        shortest - 126,
-        atomicLoad(&volumes) / count,
-        i32((sums >> 16u) / count) - 126,
-    );
+    return Aspect(select(vec3<i32>(0), octaves, octaves > vec3<i32>(NEARLY_CUBES)), shortest - 126);
 }
 
 // Returns the exponents of half the sides of a finite sample.
@@ -121,12 +105,12 @@ fn add_extent(low: vec3<u32>, high: vec3<u32>) -> vec3<u32> {
     let exponents = half_side_bits(low, high) >> vec3<u32>(23u);
     atomicMax(&extent, largest(max(low & vec3<u32>(0x7fffffffu), high & vec3<u32>(0x7fffffffu))));
     atomicMax(&longest, largest(exponents));
-    atomicAdd(&shaped, (largest(exponents) << 16u) + 1u);
+    atomicAdd(&shaped, 1u);
     return exponents;
 }
 
-// Adds a sample to the octaves from `first` on, in steps of `LANES`.
-fn add_sample(sample: u32, first: u32, top: i32, aspect: Aspect) {
+// Adds a sample to the octaves of a shape from `first` on, in steps of `LANES`. Shape 0 is that of cubes.
+fn add_sample(sample: u32, first: u32, top: i32, shape: u32, aspect: Aspect) {
     let object = sampled_object(sample);
     let low = objects[2u * (params.first_object + object)];
     let high = objects[2u * (params.first_object + object) + 1u];
@@ -135,7 +119,7 @@ fn add_sample(sample: u32, first: u32, top: i32, aspect: Aspect) {
     }
     let sides = side_bits(low.xyz, high.xyz);
     if (first == 0u) {
-        atomicAdd(&classes[size_class(longest_of(sides, aspect.octaves))], 1u);
+        atomicAdd(&classes[shape * SIZE_CLASSES + size_class(longest_of(sides, aspect.octaves))], 1u);
     }
     let position = flush_bits(low.xyz);
     let world = world_of(object);
@@ -150,10 +134,11 @@ fn add_sample(sample: u32, first: u32, top: i32, aspect: Aspect) {
             var hash = cell.x * 0x8da6b343u + cell.y * 0xd8163841u + cell.z * 0xcb1ab31fu + world * HASH_WORLD;
             hash = (hash ^ (hash >> 15u)) * 0x2c1b3c6du;
             hash = hash ^ (hash >> 13u);
-            let before = atomicAdd(&density_buckets[octave * slots + (hash & (slots - 1u))], 1u);
-            atomicAdd(&local_density[OCTAVE_WORDS * octave], 1u);
-            atomicAdd(&local_density[OCTAVE_WORDS * octave + 1u], before);
-            atomicAdd(&local_density[OCTAVE_WORDS * octave + 2u], min(before, most_pairs()));
+            let place = shape * OCTAVES + octave;
+            let before = atomicAdd(&density_buckets[place * slots + (hash & (slots - 1u))], 1u);
+            atomicAdd(&local_density[OCTAVE_WORDS * place], 1u);
+            atomicAdd(&local_density[OCTAVE_WORDS * place + 1u], before);
+            atomicAdd(&local_density[OCTAVE_WORDS * place + 2u], min(before, most_pairs()));
         }
     }
 }
@@ -164,10 +149,10 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    for (var i = local; i < SIZE_CLASSES; i += WORKGROUP) {
+    for (var i = local; i < 2u * SIZE_CLASSES; i += WORKGROUP) {
         atomicStore(&classes[i], 0u);
     }
-    if (local < OCTAVE_WORDS * OCTAVES) {
+    if (local < 2u * OCTAVE_WORDS * OCTAVES) {
         atomicStore(&local_density[local], 0u);
     }
     if (local < 3u * LENGTHS) {
@@ -177,7 +162,6 @@ fn main(
         atomicStore(&extent, 0u);
         atomicStore(&longest, 0u);
         atomicStore(&shaped, 0u);
-        atomicStore(&volumes, 0u);
     }
     workgroupBarrier();
     // All workgroups read the same few samples, so that all use the same octaves.
@@ -202,29 +186,32 @@ fn main(
         store_typical(axis);
     }
     workgroupBarrier();
-    if (is_shaped) {
-        atomicAdd(&volumes, volume_beside(exponents));
-    }
-    workgroupBarrier();
     let aspect = aspect_of_samples();
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (place / LANES < params.sample_count) {
-        add_sample(place / LANES, place % LANES, top_exponent(atomicLoad(&extent)), aspect);
+    let shapes = select(1u, 2u, is_long(aspect));
+    let is_sampled = place / LANES < params.sample_count;
+    for (var shape = select(shapes, 0u, is_sampled); shape < shapes; shape += 1u) {
+        var cell = cubes();
+        if (shape > 0u) {
+            cell = aspect;
+        }
+        add_sample(place / LANES, place % LANES, top_exponent(atomicLoad(&extent)), shape, cell);
     }
     workgroupBarrier();
 
-    for (var i = local; i < SIZE_CLASSES; i += WORKGROUP) {
+    for (var i = local; i < shapes * SIZE_CLASSES; i += WORKGROUP) {
         let count = atomicLoad(&classes[i]);
         if (count != 0u) {
-            atomicAdd(&sample_statistics[i], count);
+            atomicAdd(&sample_statistics[i / SIZE_CLASSES * SHAPE_WORDS + i % SIZE_CLASSES], count);
         }
     }
-    if (local < OCTAVE_WORDS * OCTAVES) {
-        atomicAdd(&sample_statistics[DENSITY + local], atomicLoad(&local_density[local]));
+    if (local < shapes * OCTAVE_WORDS * OCTAVES) {
+        let words = OCTAVE_WORDS * OCTAVES;
+        let word = local / words * SHAPE_WORDS + DENSITY + local % words;
+        atomicAdd(&sample_statistics[word], atomicLoad(&local_density[local]));
     }
     if (local == 0u) {
         atomicMax(&sample_statistics[EXTENT], atomicLoad(&extent));
-        atomicMax(&sample_statistics[ASPECT], packed_aspect(aspect).x);
-        atomicMax(&sample_statistics[ASPECT + 1u], packed_aspect(aspect).y);
+        atomicMax(&sample_statistics[ASPECT], packed_aspect(aspect));
     }
 }

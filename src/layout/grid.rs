@@ -207,7 +207,7 @@ pub struct Grid {
     /// [`Level::inverse`] of the finest level.
     pub base_inverse: f32,
     /// Octaves by which sides of cells are longer than the shortest one: bits 0 to 7 for x, 8 to 15 for y, 16 to 23 for
-    /// z. Not 0 only in the hierarchical scheme, whose fine cells along x are a quarter of such a cell.
+    /// z. 0 in other schemes than the hierarchical one, whose fine cells along x are a quarter of such a cell.
     pub stretch: u32,
     /// Index of the finest occupied level, or 32.
     pub first_level: u32,

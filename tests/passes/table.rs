@@ -33,15 +33,17 @@ pub fn check_statistics(bench: &Bench, trace: &Table, objects: &[Aabb], worlds: 
             &[
                 ("objects", bytes(objects)),
                 ("sample_statistics", zeros(statistics.len())),
-                ("density_buckets", zeros(24 * slots)),
+                ("density_buckets", zeros(48 * slots)),
                 ("worlds", bytes(worlds)),
             ],
         );
         bench.serial.set(false);
         found.check("sample_statistics", &statistics);
         // Reference passes write no hash tables, so the statistics are checked against the device's tables.
-        let tables: Vec<u32> = found.take("density_buckets", 24 * slots);
-        let of_octaves = &statistics[statistics.len() - 72..];
+        let tables: Vec<u32> = found.take("density_buckets", 48 * slots);
+        let of_octaves = [0, 1]
+            .map(|shape| &statistics[1096 * shape + 1024..1096 * (shape + 1)])
+            .concat();
         let most = 1 + (64 / params.sample_stride).min(params.sample_count / 4);
         for (slots, density) in tables.chunks(slots).zip(of_octaves.chunks(3)) {
             let entered: u32 = slots.iter().sum();
@@ -62,7 +64,7 @@ fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], samp
     let statistics = level_statistics::level_statistics(params, objects, sample_statistics, &mut counters);
     let of_sample = match params.is_hierarchical() {
         true => bytes(sample_statistics),
-        false => poison::<u32>(1099),
+        false => poison::<u32>(2194),
     };
     let found = bench.run(
         &shaders::LEVEL_STATISTICS,

@@ -1,6 +1,6 @@
 use super::size::{
-    ASPECT, Aspect, DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent,
-    top_exponent,
+    ASPECT, Aspect, DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, SHAPE_WORDS, most_pairs,
+    octave_exponent, top_exponent,
 };
 use crate::layout::grid::{FinestCell, MAX_LEVELS, Params, packed_stretch};
 use crate::shared::wgsl::number;
@@ -31,14 +31,45 @@ const LEAST_GAIN: u32 = number("table/base_cell", "LEAST_GAIN");
 const MAX_OCTAVES: u32 = number("table/base_cell", "MAX_OCTAVES");
 const MAX_SPLIT: u32 = number("table/base_cell", "MAX_SPLIT");
 
+/// Statistics of a shape of cells.
 struct Octaves<'a> {
     params: &'a Params,
     words: &'a [u32],
     top: i32,
     aspect: Aspect,
+    smallest_class: Option<i32>,
+    fraction: usize,
 }
 
-impl Octaves<'_> {
+impl<'a> Octaves<'a> {
+    fn of(params: &'a Params, sample_statistics: &'a [u32], shape: usize, aspect: Aspect) -> Self {
+        let words = &sample_statistics[shape * SHAPE_WORDS..][..SHAPE_WORDS];
+        let mut counts = [0u32; 4];
+        let mut smallest_class = None;
+        for (class, &count) in words[..DENSITY].iter().enumerate().filter(|(_, count)| **count != 0) {
+            counts[class & 3] = counts[class & 3].wrapping_add(count);
+            smallest_class = smallest_class.or(Some(class as i32));
+        }
+        let waste_of = if params.dimensions == 2 { &WASTE_2D } else { &WASTE_3D };
+        let waste = |candidate: &usize| {
+            counts
+                .iter()
+                .zip(&waste_of[*candidate])
+                .fold(0u32, |sum, (&count, &factor)| {
+                    sum.wrapping_add(count.wrapping_mul(factor))
+                })
+        };
+        Self {
+            params,
+            words: &words[DENSITY..],
+            top: top_exponent(sample_statistics[EXTENT]),
+            aspect,
+            smallest_class,
+            // The first of equal ones.
+            fraction: (0..4).min_by_key(waste).unwrap_or(0),
+        }
+    }
+
     fn entered(&self, octave: u32) -> u32 {
         self.words[OCTAVE_WORDS * octave as usize]
     }
@@ -84,10 +115,36 @@ impl Octaves<'_> {
         self.pairs(octave).saturating_sub(self.pairs_by_chance(octave))
     }
 
-    fn stretch_pays(&self, exponent: i32) -> bool {
+    fn volume(&self, sides: [i32; 3]) -> i32 {
+        sides[..self.params.dimensions as usize].iter().sum()
+    }
+
+    /// Octave whose cells have the volume of those of a level, if the finest have `exponent`.
+    fn octave_of_level(&self, exponent: i32, level: i32) -> u32 {
+        let volume = self.volume(self.aspect.cell_exponents(exponent)) + self.params.dimensions as i32 * level;
+        let mut like = exponent + level;
+        while like < self.top && self.volume(self.aspect.cell_exponents(like)) < volume {
+            like += 1;
+        }
+        self.octave_of(like)
+    }
+
+    /// Estimate of the pairs that share cells, if the finest have `exponent`: those of boxes that these hold, and of
+    /// larger ones with all that the cells of their level hold.
+    fn cost(&self, exponent: i32) -> u32 {
         let longest = self.aspect.shortest + self.aspect.octaves.into_iter().fold(0, i32::max);
-        let in_cubes = (self.pairs_of_cells(self.octave_of(longest + 1)) / 256) * self.aspect.volume;
-        LEAST_GAIN * self.pairs_of_cells(self.octave_of(exponent)) < in_cubes
+        let finest = self.octave_of(exponent);
+        let mut cost = self.pairs_of_cells(finest);
+        for octave in 0..finest {
+            let larger = self.entered(octave).saturating_sub(self.entered(octave + 1));
+            let size = octave_exponent(self.top, octave);
+            // Boxes longer than typical ones are as thin.
+            let is_longer = self.aspect.is_long() && size > longest;
+            let like = self.octave_of_level(exponent, size - if is_longer { longest } else { exponent });
+            let each = 16 * self.pairs_of_cells(like) / self.entered(like).max(1);
+            cost = cost.saturating_add(each * larger / 8);
+        }
+        cost
     }
 
     fn mean_pairs(&self, octave: u32) -> u32 {
@@ -105,87 +162,66 @@ impl Octaves<'_> {
         COST_OF_PAIRS * (pairs + FIXED_PAIR_COST) < (cells(1) * cells(2)).min(objects)
             && pairs.saturating_sub(self.mean_pairs(finer)) <= MAX_SPLIT
     }
+
+    fn holds_more(&self, octave: u32, neighbours: u32) -> bool {
+        let volume_of = if self.params.dimensions == 2 {
+            &VOLUME_2D
+        } else {
+            &VOLUME_3D
+        };
+        let entered = self.entered(octave);
+        let samples = 2u32
+            .wrapping_mul(self.params.sample_stride.max(1))
+            .wrapping_mul(volume_of[self.fraction]);
+        let allowed = (neighbours * 64).wrapping_mul(entered) / samples.max(1);
+        self.pairs(octave)
+            > allowed
+                .wrapping_add(self.pairs_by_chance(octave))
+                .wrapping_add(entered / 64 + 32)
+    }
+
+    /// Returns the exponent of the finest cell's shortest side.
+    fn exponent(&self) -> i32 {
+        let is_full = |octave: &u32| self.holds_more(*octave, MAX_NEIGHBOURS);
+        let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && self.is_dense(*octave));
+        let after = |first: u32, eighths| {
+            let coarse = |octave: &u32| is_full(octave) && self.separates_pairs(*octave, eighths);
+            (first..OCTAVES).find(|octave| !coarse(octave)).unwrap_or(OCTAVES - 1)
+        };
+        let finest = after(dense.map_or(0, |dense| dense + 1), 1);
+        let coarser = (0..finest).find(|&octave| !self.is_dense(octave) && self.costs_less(octave, finest));
+        let octave = coarser.map_or(finest, |first| after(first, 4).min(finest));
+        let exponent = octave_exponent(self.top, octave);
+        let fits = self.smallest_class.filter(|class| *class >= 4).map(|smallest| {
+            let is_larger = (smallest & 3) as usize > self.fraction;
+            (smallest >> 2) - 127 + i32::from(is_larger)
+        });
+        fits.map_or(exponent, |fits| exponent.max(fits))
+            .clamp(MIN_EXPONENT, MAX_EXPONENT)
+    }
 }
 
 /// Returns the size of the finest cell, and a bit mask of crowded levels.
 pub(crate) fn base_cell(params: &Params, sample_statistics: &[u32]) -> (FinestCell, u32) {
-    let size_statistics = &sample_statistics[..EXTENT];
-    let octaves = Octaves {
-        params,
-        words: &sample_statistics[DENSITY..],
-        top: top_exponent(sample_statistics[EXTENT]),
-        aspect: Aspect::unpacked([0, 1].map(|word| sample_statistics[ASPECT + word])),
-    };
-    let (waste_of, volume_of) = if params.dimensions == 2 {
-        (&WASTE_2D, &VOLUME_2D)
-    } else {
-        (&WASTE_3D, &VOLUME_3D)
-    };
-    let mut counts = [0u32; 4];
-    let mut smallest = 1024u32;
-    for (class, &count) in size_statistics.iter().enumerate() {
-        if count != 0 {
-            counts[class & 3] = counts[class & 3].wrapping_add(count);
-            smallest = smallest.min(class as u32);
+    let aspect = Aspect::unpacked(sample_statistics[ASPECT]);
+    let mut octaves = Octaves::of(params, sample_statistics, 0, Aspect::default());
+    let mut exponent = octaves.exponent();
+    if aspect.is_long() {
+        let long = Octaves::of(params, sample_statistics, 1, aspect);
+        if long.cost(long.exponent()) < octaves.cost(exponent) / LEAST_GAIN {
+            (exponent, octaves) = (long.exponent(), long);
         }
     }
-    let mut fraction = 0;
-    let mut least = u32::MAX;
-    for (candidate, row) in waste_of.iter().enumerate() {
-        let waste = counts.iter().zip(row).fold(0u32, |sum, (&count, &factor)| {
-            sum.wrapping_add(count.wrapping_mul(factor))
-        });
-        if waste < least {
-            least = waste;
-            fraction = candidate;
-        }
-    }
-
-    let holds_more = |octave: u32, fraction: usize, neighbours: u32| {
-        let entered = octaves.entered(octave);
-        let samples = 2u32
-            .wrapping_mul(params.sample_stride.max(1))
-            .wrapping_mul(volume_of[fraction]);
-        let allowed = (neighbours * 64).wrapping_mul(entered) / samples.max(1);
-        octaves.pairs(octave)
-            > allowed
-                .wrapping_add(octaves.pairs_by_chance(octave))
-                .wrapping_add(entered / 64 + 32)
-    };
-    let top = octaves.top;
-    let is_full = |octave: &u32| holds_more(*octave, fraction, MAX_NEIGHBOURS);
-    let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
-    let after = |first: u32, eighths| {
-        let coarse = |octave: &u32| is_full(octave) && octaves.separates_pairs(*octave, eighths);
-        (first..OCTAVES).find(|octave| !coarse(octave)).unwrap_or(OCTAVES - 1)
-    };
-    let finest = after(dense.map_or(0, |dense| dense + 1), 1);
-    let coarser = (0..finest).find(|&octave| !octaves.is_dense(octave) && octaves.costs_less(octave, finest));
-    let octave = coarser.map_or(finest, |first| after(first, 4).min(finest));
-    let mut exponent = octave_exponent(top, octave);
-    if (4..1024).contains(&smallest) {
-        let fits = (smallest >> 2) as i32 - 127 + i32::from((smallest & 3) as usize > fraction);
-        exponent = exponent.max(fits);
-    }
-    let mut exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
-    let mut sides = octaves.aspect.cell_exponents(exponent);
-    if sides != [exponent; 3] && !octaves.stretch_pays(exponent) {
-        exponent = exponent.max(octaves.aspect.longest.min(MAX_EXPONENT));
-        sides = [exponent; 3];
-    }
+    let sides = octaves.aspect.cell_exponents(exponent);
     let longer = sides.map(|side| side - exponent);
     let finest = FinestCell {
-        inverse: f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32)),
+        inverse: f32::from_bits(INVERSE_BITS[octaves.fraction].wrapping_sub((exponent << 23) as u32)),
         stretch: packed_stretch(longer.map(|octaves| octaves as u32)),
     };
     let crowded_levels = (0..MAX_LEVELS)
         .map(|level| {
-            let volume = sides.into_iter().sum::<i32>() + 3 * level as i32;
-            let mut of_level = exponent + level as i32;
-            while of_level < top && octaves.aspect.cell_exponents(of_level).into_iter().sum::<i32>() < volume {
-                of_level += 1;
-            }
-            u32::from(holds_more(octaves.octave_of(of_level), fraction, CROWDED)) << level
+            let octave = octaves.octave_of_level(exponent, level as i32);
+            u32::from(octaves.holds_more(octave, CROWDED)) << level
         })
         .sum();
     (finest, crowded_levels)

@@ -1,6 +1,6 @@
 use super::size::{
-    ASPECT, Aspect, DENSITY, EXTENT, MAX_ASPECT, MAX_EXPONENT, OCTAVE_WORDS, OCTAVES, STATISTICS, half_side_bits,
-    longest_of, most_pairs, octave_exponent, side_bits, size_class, top_exponent,
+    ASPECT, Aspect, DENSITY, EXTENT, MAX_ASPECT, MAX_EXPONENT, OCTAVE_WORDS, OCTAVES, SHAPE_WORDS, STATISTICS,
+    half_side_bits, longest_of, most_pairs, octave_exponent, side_bits, size_class, top_exponent,
 };
 use crate::api::types::Aabb;
 use crate::layout::grid::{CELL_LIMIT, Class, HASH_WORLD, Params, SCHEME_ADAPTIVE, cell_of, classify, flush};
@@ -27,27 +27,20 @@ fn aspect_of<'a>(params: &Params, objects: impl Iterator<Item = &'a Aabb>) -> As
             .find(|&shorter| reach(shorter))
             .map_or(0, |shorter| longest.saturating_sub(shorter))
     });
-    let volume_beside = |all: &[u32; 3]| {
-        let octaves = largest(&typical).saturating_sub(largest(all));
-        256u32 >> (octaves * params.dimensions).min(31)
-    };
-    let volumes: u32 = exponents.iter().map(volume_beside).sum();
-    let (axes, count) = (params.dimensions as usize, (exponents.len() as u32).max(1));
+    let axes = params.dimensions as usize;
     let least = typical[..axes].iter().copied().fold(u32::MAX, u32::min) as i32;
     let shortest = least.max(largest(&typical) as i32 - MAX_ASPECT);
     let octaves = typical.map(|exponent| (exponent as i32 - shortest).max(0));
     Aspect {
         octaves: octaves.map(|octaves| if octaves > NEARLY_CUBES { octaves } else { 0 }),
         shortest: shortest - 126,
-        volume: volumes / count,
-        longest: (exponents.iter().map(largest).sum::<u32>() / count) as i32 - 126,
     }
 }
 
-/// Returns 1099 words in the layout of `shaders/table/octave.wgsl`.
+/// Returns 2194 words in the layout of `shaders/table/octave.wgsl`.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_buckets();
-    let mut tables = vec![0u32; (OCTAVES * slots) as usize];
+    let mut tables = vec![0u32; (2 * OCTAVES * slots) as usize];
     let mut statistics = vec![0u32; STATISTICS];
     let objects = params.objects(objects);
     let finite = |sample| {
@@ -64,10 +57,22 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
         let bounds = few().flat_map(|object| object.min.into_iter().chain(object.max));
         statistics[EXTENT] = bounds.map(|bound| bound.abs().to_bits()).max().unwrap_or(0);
     }
-    statistics[ASPECT..ASPECT + 2].copy_from_slice(&aspect.packed());
+    statistics[ASPECT] = aspect.packed();
     let top = top_exponent(statistics[EXTENT]);
     let most_pairs = most_pairs(params);
-    for (index, object) in (0..params.sample_count).filter_map(finite) {
+    let shapes = if aspect.is_long() {
+        &[Aspect::default(), aspect][..]
+    } else {
+        &[Aspect::default()]
+    };
+    for (shape, (index, object)) in (0..shapes.len()).flat_map(|shape| {
+        (0..params.sample_count)
+            .filter_map(finite)
+            .map(move |sample| (shape, sample))
+    }) {
+        let aspect = shapes[shape];
+        let statistics = &mut statistics[shape * SHAPE_WORDS..][..SHAPE_WORDS];
+        let tables = &mut tables[shape * (OCTAVES * slots) as usize..];
         let sides = side_bits(object);
         statistics[size_class(longest_of(sides, aspect.octaves))] += 1;
         let world = params.world_of(worlds, index).wrapping_mul(HASH_WORLD);

@@ -7,7 +7,9 @@ use crate::shared::wgsl::number;
 pub(crate) const EXTENT: usize = number("table/octave", "EXTENT") as usize;
 pub(crate) const DENSITY: usize = number("table/octave", "DENSITY") as usize;
 pub(crate) const ASPECT: usize = number("table/octave", "ASPECT") as usize;
-pub(crate) const STATISTICS: usize = DENSITY + OCTAVE_WORDS * OCTAVES as usize;
+/// Words per shape of cells: cubes, then cells shaped like the boxes.
+pub(crate) const SHAPE_WORDS: usize = number("table/octave", "SHAPE_WORDS") as usize;
+pub(crate) const STATISTICS: usize = ASPECT + 1;
 pub(crate) const OCTAVE_WORDS: usize = number("table/octave", "OCTAVE_WORDS") as usize;
 
 pub(crate) const MIN_EXPONENT: i32 = -100;
@@ -46,33 +48,27 @@ pub(crate) struct Aspect {
     pub octaves: [i32; 3],
     /// Exponent of the shortest side, rounded down.
     pub shortest: i32,
-    /// Mean volume of cubes around boxes, in 256ths of one around a typical box, which limits it.
-    pub volume: u32,
-    /// Mean exponent of the longest sides.
-    pub longest: i32,
 }
 
 const ASPECT_BITS: u32 = number("table/octave", "ASPECT_BITS");
 pub(crate) const MAX_ASPECT: i32 = number("table/octave", "MAX_ASPECT") as i32;
-const EXPONENT_BIAS: i32 = number("table/octave", "EXPONENT_BIAS") as i32;
+const SHORTEST_BIAS: i32 = number("table/octave", "SHORTEST_BIAS") as i32;
 
 impl Aspect {
-    pub fn packed(self) -> [u32; 2] {
-        let [x, y, z] = self.octaves.map(|octaves| octaves as u32);
-        let [shortest, longest] = [self.shortest, self.longest].map(|exponent| (exponent + EXPONENT_BIAS) as u32);
-        [
-            x | y << ASPECT_BITS | z << (2 * ASPECT_BITS) | shortest << 16,
-            self.volume | longest << 16,
-        ]
+    pub fn is_long(self) -> bool {
+        self.octaves != [0; 3]
     }
 
-    pub fn unpacked(words: [u32; 2]) -> Self {
-        let [shortest, longest] = words.map(|word| (word >> 16) as i32 - EXPONENT_BIAS);
+    pub fn packed(self) -> u32 {
+        let [x, y, z] = self.octaves.map(|octaves| octaves as u32);
+        let shortest = (self.shortest + SHORTEST_BIAS) as u32;
+        x | y << ASPECT_BITS | z << (2 * ASPECT_BITS) | shortest << (3 * ASPECT_BITS)
+    }
+
+    pub fn unpacked(word: u32) -> Self {
         Self {
-            octaves: [0, 1, 2].map(|axis| (words[0] >> (axis * ASPECT_BITS)) as i32 & MAX_ASPECT),
-            shortest,
-            volume: words[1] & 0xffff,
-            longest,
+            octaves: [0, 1, 2].map(|axis| (word >> (axis * ASPECT_BITS)) as i32 & MAX_ASPECT),
+            shortest: (word >> (3 * ASPECT_BITS)) as i32 - SHORTEST_BIAS,
         }
     }
 

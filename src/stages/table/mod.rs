@@ -113,7 +113,7 @@ const SPARSE_BLOCKS: u32 = 8;
 const SERIAL_BLOCKS: u32 = 64;
 
 const LANES_PER_SAMPLE: u32 = number("table/sample_statistics", "LANES_PER_SAMPLE");
-const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
+const SAMPLE_WORDS: u32 = number("table/octave", "ASPECT") + 1;
 const LARGE_TABLE_SHIFTS: u32 = number("common/large_table", "LARGE_TABLE_SHIFTS");
 const LARGE_TABLE_TOTALS: u32 = 2 * LARGE_TABLE_SHIFTS;
 
@@ -275,7 +275,7 @@ impl TablePlan {
         if params.is_hierarchical() {
             sizes.push((
                 buffer::DENSITY_BUCKETS,
-                4 * u64::from(OCTAVES * params.octave_buckets()),
+                8 * u64::from(OCTAVES * params.octave_buckets()),
             ));
         }
         sizes
