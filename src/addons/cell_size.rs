@@ -28,15 +28,16 @@ impl Scheme {
     /// square) that holds one box on average. Cells are larger if more than one box in 32 would enter over
     /// [`MAX_COVER`](crate::grid::MAX_COVER) of them.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
-        let mut sides = longest_sides(objects, dimensions);
+        let boxes = finite(objects, dimensions);
+        let mut sides = longest_sides(&boxes);
         let middle = sides.len() / 2;
         let median = match sides.get(middle) {
             Some(_) => *sides.select_nth_unstable_by(middle, f64::total_cmp).1,
             None => 0.0,
         };
-        let cell_size = usable_length(objects, dimensions, median, MAX_CELL_RATIO, LARGEST_CELL);
+        let cell_size = usable_length(&boxes, dimensions, median, MAX_CELL_RATIO, LARGEST_CELL);
         Self::Uniform {
-            cell_size: entered_in_few(objects, dimensions, cell_size),
+            cell_size: entered_in_few(&boxes, cell_size),
         }
     }
 
@@ -46,12 +47,13 @@ impl Scheme {
     /// If the scale is less than an eighth of the side of [`uniform_for`](Self::uniform_for)'s reference cell, that
     /// side is the scale.
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
-        let sides = longest_sides(objects, dimensions);
+        let boxes = finite(objects, dimensions);
+        let sides = longest_sides(&boxes);
         let largest = sides.iter().copied().fold(0.0, f64::max);
         let positive = sides.into_iter().filter(|&side| side > 0.0);
         let smallest = positive.fold(largest, f64::min).max(largest / MAX_SIZE_RATIO);
         Self::Adaptive {
-            min_scale: usable_length(objects, dimensions, smallest, MAX_SCALE_RATIO, LARGEST_SCALE),
+            min_scale: usable_length(&boxes, dimensions, smallest, MAX_SCALE_RATIO, LARGEST_SCALE),
         }
     }
 }
@@ -60,26 +62,27 @@ fn axes(dimensions: Dimensions) -> usize {
     dimensions.count() as usize
 }
 
-fn finite(objects: &[Aabb], dimensions: Dimensions) -> impl Iterator<Item = Aabb> {
-    objects.iter().filter_map(move |object| {
+fn finite(objects: &[Aabb], dimensions: Dimensions) -> Vec<Aabb> {
+    let flat = objects.iter().map(|object| {
         let mut object = *object;
         object.min[axes(dimensions)..].fill(0.0);
         object.max[axes(dimensions)..].fill(0.0);
-        (classify(&object) == Class::Finite).then_some(object)
-    })
+        object
+    });
+    flat.filter(|object| classify(object) == Class::Finite).collect()
 }
 
-fn longest_sides(objects: &[Aabb], dimensions: Dimensions) -> Vec<f64> {
-    let side = |object: Aabb| {
-        let sides = (0..3).map(|axis| f64::from(object.max[axis]) - f64::from(object.min[axis]));
-        sides.fold(0.0, f64::max)
-    };
-    finite(objects, dimensions).map(side).collect()
+fn edges(object: &Aabb) -> [f64; 3] {
+    [0, 1, 2].map(|axis| f64::from(object.max[axis]) - f64::from(object.min[axis]))
 }
 
-fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, finer: f64, largest: f64) -> f32 {
-    let boxes: Vec<_> = finite(objects, dimensions).collect();
-    let shared = spacing(&boxes, dimensions).min(finest_cell(&boxes, dimensions));
+fn longest_sides(boxes: &[Aabb]) -> Vec<f64> {
+    let side = |object| edges(object).into_iter().fold(0.0, f64::max);
+    boxes.iter().map(side).collect()
+}
+
+fn usable_length(boxes: &[Aabb], dimensions: Dimensions, length: f64, finer: f64, largest: f64) -> f32 {
+    let shared = spacing(boxes, dimensions).min(finest_cell(boxes, dimensions));
     let length = if finer * length < shared { shared } else { length };
     if length > 0.0 {
         length.clamp(SMALLEST_LENGTH, largest) as f32
@@ -89,14 +92,10 @@ fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, finer: f
 }
 
 /// Returns `cell_size`, doubled until at most one box in `FEW` enters more than `MOST_CELLS`.
-fn entered_in_few(objects: &[Aabb], dimensions: Dimensions, cell_size: f32) -> f32 {
-    let boxes: Vec<_> = finite(objects, dimensions).collect();
+fn entered_in_few(boxes: &[Aabb], cell_size: f32) -> f32 {
     let mut cell_size = f64::from(cell_size);
     loop {
-        let cells = |object: &Aabb| {
-            let along = |axis: usize| (f64::from(object.max[axis]) - f64::from(object.min[axis])) / cell_size + 1.0;
-            along(0) * along(1) * along(2)
-        };
+        let cells = |object| edges(object).map(|edge| edge / cell_size + 1.0).iter().product::<f64>();
         let many = boxes.iter().filter(|object| cells(object) > MOST_CELLS).count();
         if many <= boxes.len() / FEW || 2.0 * cell_size > LARGEST_CELL {
             return cell_size as f32;

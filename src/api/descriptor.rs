@@ -36,8 +36,8 @@ pub enum Scheme {
     /// one cell, on the finest layer that has a cell around its whole box.
     ///
     /// Cells of edge `s` have borders at odd multiples of `s / 2`, so borders of different layers never coincide.
-    /// Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested: of thin ones, all that share a
-    /// cube as large as their longest side.
+    /// Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested: of thin ones, all that share
+    /// a cube as large as their longest side.
     Adaptive {
         /// Edge of a cell of the finest layer, from 2^-100 to 2^90, rounded up to a power of two.
         ///

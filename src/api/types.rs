@@ -336,8 +336,8 @@ impl RayHit {
 ///
 /// - [`Scheme::Uniform`](crate::Scheme::Uniform): from `c` to `c + 1` times the cell size.
 /// - [`Scheme::Hierarchical`](crate::Scheme::Hierarchical): the same, with the cell's side on that axis: `1 /`
-///   [`Level::inverse`](crate::grid::Level::inverse), doubled as often as [`Grid::stretch`](crate::grid::Grid::stretch)
-///   says.
+///   [`Level::inverse`](crate::grid::Level::inverse), times 2 to the axis's octaves in
+///   [`Grid::stretch`](crate::grid::Grid::stretch).
 /// - [`Scheme::Adaptive`](crate::Scheme::Adaptive): from `c - 1/2` to `c + 1/2` times the layer's scale.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]

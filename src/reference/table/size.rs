@@ -72,8 +72,8 @@ impl Aspect {
         }
     }
 
-    /// Exponents of the sides of cells whose shortest one is `exponent`. Cells that hold typical boxes are cubes. Smaller
-    /// ones stay as long as these boxes until they are as thin, and shrink on all axes from there on.
+    /// Exponents of the sides of cells whose shortest one is `exponent`. Cells that hold typical boxes are cubes.
+    /// Smaller ones stay as long as these boxes until they are as thin, and shrink on all axes from there on.
     pub fn cell_exponents(self, exponent: i32) -> [i32; 3] {
         let typical = exponent.min(self.shortest);
         self.octaves
