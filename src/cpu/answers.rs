@@ -14,8 +14,10 @@ use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, self_query};
 use crate::api::result::StepResult;
-use crate::api::types::{RayHit, SweptRay};
+use crate::api::types::{Pair, RayHit, SweptRay};
 use crate::layout::blocks::{QueryBlocks, QueryParams, RayBlocks, RayParams, add64};
+use crate::layout::counters::Held;
+use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
 use crate::reference::outputs::Outputs;
 use crate::reference::pairs::pair_excludes::Admits;
@@ -27,18 +29,21 @@ use crate::shared::lists::sort_lists;
 use crate::shared::runs::RUN_LENGTH;
 
 pub(super) struct Answer<'a> {
-    table: &'a Table,
     admits: Option<&'a Admits<'a>>,
     pub outputs: Outputs<'a>,
     result: StepResult,
 }
 
 impl<'a> Answer<'a> {
-    pub fn new(descriptor: &'a BroadPhaseDescriptor<'a>, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
+    pub fn new(
+        descriptor: &'a BroadPhaseDescriptor<'a>,
+        held: Held,
+        counters: Vec<u32>,
+        admits: Option<&'a Admits<'a>>,
+    ) -> Self {
         Self {
-            table,
             admits,
-            outputs: Outputs::new(descriptor, table.held, table.tables.counters.clone()),
+            outputs: Outputs::new(descriptor, held, counters),
             result: StepResult::default(),
         }
     }
@@ -57,21 +62,21 @@ impl<'a> Answer<'a> {
 
     /// Trees for `count` searches. Empty if they do not pay, if box tests are counted, or with a capacity, which must
     /// keep the same rows without trees.
-    fn trees(&self, count: u32, capacity: Option<u32>) -> Vec<&'a Trees> {
+    fn trees<'t>(&self, table: &'t Table, count: u32, capacity: Option<u32>) -> Vec<&'t Trees> {
         if capacity.is_some() || self.outputs.overrides.count_candidates {
             return Vec::new();
         }
-        self.table.trees(count)
+        table.trees(count)
     }
 
-    pub fn find_pairs(&mut self) -> Result<(), BroadPhaseError> {
+    pub fn find_pairs(&mut self, table: &Table) -> Result<(), BroadPhaseError> {
         let capacity = self.outputs.capacity(Output::Pairs);
-        let search = PairSearch::new(self.outputs.overrides, self.table, self.admits);
+        let search = PairSearch::new(self.outputs.overrides, table, self.admits);
         let mut lists = search.find(capacity);
         completed(())?;
         add64(&mut self.outputs.counters, word::PAIR_CANDIDATES, lists.candidates);
         let counts = take(&mut lists.counts);
-        if self.table.tables.own.params.has_worlds() {
+        if table.tables.own.params.has_worlds() {
             self.result.world_pairs = search.world_pairs(&counts);
         }
         (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |written, offsets| {
@@ -81,37 +86,55 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
+    /// Takes all pairs, ascending.
+    pub fn take_pairs(&mut self, inputs: &Inputs, runs: Vec<Vec<Pair>>) -> Result<(), BroadPhaseError> {
+        let params = &inputs.params[0];
+        if params.has_worlds() {
+            let mut world_pairs = vec![0u32; params.world_count as usize];
+            for pair in runs.iter().flatten() {
+                let pairs = &mut world_pairs[inputs.world_of(pair.a) as usize];
+                *pairs = pairs.wrapping_add(1);
+            }
+            self.result.world_pairs = world_pairs;
+        }
+        let counts = runs.iter().map(|run| run.len() as u32).chain([0]).collect();
+        (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |_, _| runs.concat())?;
+        Ok(())
+    }
+
     pub fn run_queries(
         &mut self,
+        table: &Table,
         scene: &HostScene<'_>,
         rays: RayParams,
         queries: QueryParams,
     ) -> Result<(), BroadPhaseError> {
-        let table = self.table.tables.own.params;
+        let params = table.tables.own.params;
         if !matches!(scene.query_input.rays, Rays::None) {
-            let params = RayBlocks { table, rays };
-            self.cast_rays(&params, &scene.rays)?;
+            let params = RayBlocks { table: params, rays };
+            self.cast_rays(table, &params, &scene.rays)?;
             if self.outputs.descriptor.outputs.ray_cells {
-                let reads = self.table.tables.reads(None);
+                let reads = table.tables.reads(None);
                 (self.result.ray_cell_offsets, self.result.ray_cells) =
                     self.outputs.list_ray_cells(params, &reads, &scene.rays, |_| {})?;
             }
         }
         if !matches!(scene.query_input.queries, Queries::None) {
-            self.answer_queries(&QueryBlocks { table, queries }, &scene.queries)?;
+            let params = QueryBlocks { table: params, queries };
+            self.answer_queries(table, &params, &scene.queries)?;
         }
         Ok(())
     }
 
-    fn cast_rays(&mut self, params: &RayBlocks, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
+    fn cast_rays(&mut self, table: &Table, params: &RayBlocks, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
         let overrides = self.outputs.overrides;
-        let tables = self.table.tables.reads(None).rays(rays);
+        let tables = table.tables.reads(None).rays(rays);
         let options = &self.outputs.descriptor.outputs;
         let capacity = match options.ray_mode {
             RayMode::All => self.outputs.capacity(Output::RayHits),
             _ => None,
         };
-        let trees = self.trees(params.rays.count, capacity);
+        let trees = self.trees(table, params.rays.count, capacity);
         let counters = &mut self.outputs.counters;
         match options.ray_mode {
             RayMode::Closest => {
@@ -150,21 +173,26 @@ impl<'a> Answer<'a> {
         completed(())
     }
 
-    fn answer_queries(&mut self, params: &QueryBlocks, queries: &[Query]) -> Result<(), BroadPhaseError> {
+    fn answer_queries(
+        &mut self,
+        table: &Table,
+        params: &QueryBlocks,
+        queries: &[Query],
+    ) -> Result<(), BroadPhaseError> {
         let overrides = self.outputs.overrides;
-        let reads = self.table.tables.reads(self.admits);
+        let reads = table.tables.reads(self.admits);
         let walks = reads.queries(queries, params.queries.self_query != self_query::NONE);
         if params.queries.nearest > 0 {
-            let trees = self.trees(params.queries.count, None);
+            let trees = self.trees(table, params.queries.count, None);
             self.result.query_nearest = nearest(params, &walks, &trees, overrides, &mut self.outputs.counters);
             return Ok(());
         }
         let capacity = self.outputs.capacity(Output::QueryObjects);
-        let trees = self.trees(params.queries.count, capacity);
+        let trees = self.trees(table, params.queries.count, capacity);
         let sources: Vec<_> = match trees[..] {
             // To count box tests, walks are those of the passes.
             [] if params.is_uniform() || overrides.count_candidates => vec![Source::Cells],
-            [] => self.table.boxes().into_iter().map(Source::Boxes).collect(),
+            [] => table.boxes().into_iter().map(Source::Boxes).collect(),
             _ => trees.into_iter().map(Source::Trees).collect(),
         };
         // The tables of the third walk are those of the first.

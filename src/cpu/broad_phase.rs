@@ -1,16 +1,21 @@
+use std::mem::take;
+
 use super::answers::Answer;
-use super::table::Table;
+use super::last::Last;
+use super::memory::Memory;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, DescriptorError};
 use crate::api::input::Queries;
 use crate::api::queries::SelfQuery;
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
+use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::query_params;
 
-/// A CPU broad phase that keeps the table of its last step, so later rays and queries need not rebuild it.
+/// A CPU broad phase that profits from its last steps: later rays and queries use the same table, and if objects move
+/// little, so do the next steps use the same candidates of pairs. Results are those of a new broad phase.
 /// [`BroadPhase`](crate::BroadPhase) uses a GPU if available.
 ///
 /// ```
@@ -31,7 +36,8 @@ use crate::reference::params::query_params;
 pub struct CpuBroadPhase {
     options: BroadPhaseDescriptor<'static>,
     pair_filter: Option<Box<str>>,
-    table: Option<Table>,
+    last: Option<Last>,
+    memory: Memory,
 }
 
 impl CpuBroadPhase {
@@ -54,7 +60,8 @@ impl CpuBroadPhase {
                 ..*descriptor
             },
             pair_filter: descriptor.pair_filter.map(Box::from),
-            table: None,
+            last: None,
+            memory: Memory::default(),
         }
     }
 
@@ -64,6 +71,17 @@ impl CpuBroadPhase {
             pair_filter: self.pair_filter.as_deref(),
             ..self.options
         }
+    }
+
+    /// Returns true if the next step may use candidates of the last one.
+    #[doc(hidden)]
+    pub const fn keeps_candidates(&self) -> bool {
+        self.memory.keeps_candidates()
+    }
+
+    #[cfg(test)]
+    pub(super) fn has_table(&self) -> bool {
+        self.last.as_ref().is_some_and(|last| last.inputs().is_none())
     }
 
     /// Sets the ray mode of later steps, and of queries to the last step's table.
@@ -106,16 +124,14 @@ impl CpuBroadPhase {
             query: *input,
             ..Scene::default()
         })?;
-        let table = self.table.as_ref().ok_or(BroadPhaseError::NoStep)?;
-        let objects = table.tables.objects.len() as u64;
-        let (rays, queries) = query_params(objects, &scene.query_input)?;
+        let last = self.last.as_mut().ok_or(BroadPhaseError::NoStep)?;
+        let (rays, queries) = query_params(last.objects().len() as u64, &scene.query_input)?;
         let searches = rays.count.saturating_add(queries.count);
-        let mut answer = Answer::new(&self.options, table, None);
-        answer.run_queries(&scene, rays, queries)?;
+        let mut answer = Answer::new(&self.options, last.held, last.counters.clone(), None);
+        let table = last.table(&self.options)?;
+        answer.run_queries(table, &scene, rays, queries)?;
         let result = answer.into_result()?;
-        if let Some(table) = &mut self.table {
-            table.searches = table.searches.saturating_add(searches);
-        }
+        table.searches = table.searches.saturating_add(searches);
         Ok(result)
     }
 
@@ -134,23 +150,36 @@ impl CpuBroadPhase {
         scene: &Scene<'_>,
         admits: Option<&Admits<'_>>,
     ) -> Result<StepResult, BroadPhaseError> {
-        self.table = None;
+        let (last, mut memory) = (self.last.take(), take(&mut self.memory));
         if admits.is_none() {
             self.check_pair_filter(self.options.pairs, &scene.query.queries)?;
         }
         let scene = HostScene::of(scene)?;
         self.descriptor().validate()?;
         let (rays, queries) = query_params(scene.object_count() as u64, &scene.query_input)?;
-        let mut table = Table::build(&self.options, &scene)?;
-        let mut answer = Answer::new(&self.options, &table, admits);
-        if self.options.pairs {
-            answer.find_pairs()?;
+        let inputs = Inputs::of(&self.options, &scene)?;
+        let kept = memory.pairs(&self.options, &inputs, last.as_ref(), scene.asks(), admits)?;
+        drop(last);
+        let mut last_pairs = None;
+        let mut last = match kept {
+            Some(kept) => {
+                last_pairs = Some(kept.pairs);
+                Last::without_table(inputs, &kept.censuses)
+            }
+            None => Last::with_table(&self.options, inputs)?,
+        };
+        let mut answer = Answer::new(&self.options, last.held, last.counters.clone(), admits);
+        if let (Some(pairs), Some(inputs)) = (last_pairs, last.inputs()) {
+            answer.take_pairs(inputs, pairs)?;
+        } else if self.options.pairs {
+            answer.find_pairs(last.table(&self.options)?)?;
         }
-        let (held, counters) = (answer.outputs.held, answer.outputs.counters.clone());
-        answer.run_queries(&scene, rays, queries)?;
+        (last.held, last.counters) = (answer.outputs.held, answer.outputs.counters.clone());
+        if scene.asks() {
+            answer.run_queries(last.table(&self.options)?, &scene, rays, queries)?;
+        }
         let result = answer.into_result()?;
-        (table.held, table.tables.counters) = (held, counters);
-        self.table = Some(table);
+        (self.last, self.memory) = (Some(last), memory);
         Ok(result)
     }
 }

@@ -1,22 +1,29 @@
 //! The broad phase on the CPU: the same results as on a GPU.
 //!
 //! [`step`] and [`step_scene`] are blocking functions. A [`BroadPhase`](crate::BroadPhase) with
-//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table for later rays and queries. A [`CancelToken`] reports progress
-//! and stops work early. Pairs are sorted by `a`, then by `b`, before a capacity cuts them. Other rows may be in
-//! another order than a GPU's without [`ResultOrder::Sorted`](crate::ResultOrder::Sorted), and query distances may
-//! differ by 4 ulps. The CPU ignores [`max_bytes`](crate::OutputOptions::max_bytes). With the feature `rayon`, walks
-//! use all threads of the current rayon pool.
+//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table for later rays and queries, and candidates of pairs for later
+//! steps, which find pairs sooner if objects move little. A [`CancelToken`] reports progress and stops work early.
+//!
+//! Pairs are sorted by `a`, then by `b`, before a capacity cuts them. Other rows may be in another order than a GPU's
+//! without [`ResultOrder::Sorted`](crate::ResultOrder::Sorted), and query distances may differ by 4 ulps. The CPU
+//! ignores [`max_bytes`](crate::OutputOptions::max_bytes). With the feature `rayon`, walks use all threads of the
+//! current rayon pool.
 
 mod answers;
 mod ascending;
 mod boxes;
 mod broad_phase;
+mod candidates;
+mod census;
+mod last;
 mod lists;
+mod memory;
 mod nearest;
 mod pairs;
 mod query_lists;
 mod query_walk;
 mod ray_search;
+mod skin;
 mod table;
 mod trees;
 

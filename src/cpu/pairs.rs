@@ -232,6 +232,7 @@ mod tests {
     use crate::api::scene::{Scene, Statics};
     use crate::api::types::{Aabb, Dimensions};
     use crate::cpu::tests::Random;
+    use crate::reference::builder::Inputs;
     use crate::reference::host::HostScene;
     use crate::reference::params::overrides_of;
 
@@ -295,7 +296,7 @@ mod tests {
                 ..Scene::default()
             })
             .unwrap();
-            let table = Table::build(&descriptor, &scene).unwrap();
+            let table = Table::build(&descriptor, Inputs::of(&descriptor, &scene).unwrap()).unwrap();
             let mut search = PairSearch::of_cells(overrides_of(&descriptor), &table, None);
             let pairs = |search: &PairSearch<'_>| {
                 let mut lists = search.find(None);
@@ -339,7 +340,8 @@ mod tests {
                 objects: objects[..].into(),
                 ..Scene::default()
             };
-            let table = Table::build(&descriptor, &HostScene::of(&scene).unwrap()).unwrap();
+            let inputs = Inputs::of(&descriptor, &HostScene::of(&scene).unwrap()).unwrap();
+            let table = Table::build(&descriptor, inputs).unwrap();
             let search = PairSearch::new(overrides_of(&descriptor), &table, None);
             assert_eq!(search.trees.is_some(), uses_trees, "length {length}, {axes} axes");
         }

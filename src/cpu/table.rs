@@ -4,9 +4,7 @@ use super::boxes::{Boxes, have_filters};
 use super::trees::{Purpose, Trees};
 use crate::api::descriptor::{BroadPhaseDescriptor, SortStrategy};
 use crate::api::error::BroadPhaseError;
-use crate::layout::counters::Held;
-use crate::reference::builder::{self, Tables};
-use crate::reference::host::HostScene;
+use crate::reference::builder::{self, Inputs, Tables};
 
 /// Boxes that enter a tree in the time that it saves a search.
 const BOXES_PER_SEARCH: u32 = 16;
@@ -14,8 +12,6 @@ const BOXES_PER_SEARCH: u32 = 16;
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     pub tables: Tables,
-    /// With the capacity of the step's pairs.
-    pub held: Held,
     pub have_filters: bool,
     /// Of the moving, then the static objects.
     indices: [Index; 2],
@@ -31,16 +27,15 @@ struct Index {
 }
 
 impl Table {
-    pub fn build(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<Self, BroadPhaseError> {
+    pub fn build(descriptor: &BroadPhaseDescriptor<'_>, inputs: Inputs) -> Result<Self, BroadPhaseError> {
         // All sort strategies give the same order.
         let descriptor = BroadPhaseDescriptor {
             sort: SortStrategy::Portable,
             ..*descriptor
         };
-        let tables = Tables::build(&descriptor, scene, false)?;
+        let tables = Tables::build(&descriptor, inputs, false)?;
         Ok(Self {
             have_filters: have_filters(&tables.objects),
-            held: tables.held(),
             tables,
             indices: Default::default(),
             searches: 0,

@@ -4,7 +4,7 @@ use super::host::HostScene;
 use super::outputs::scan_output;
 use super::pairs::pair_exclude::pair_exclude;
 use super::pairs::pair_excludes::{Admits, Excludes};
-use super::params::{fixed, prepared};
+use super::params::{fixed, params, prepared};
 use super::reads::{StepReads, TableReads};
 use super::rows::CellTable;
 use super::sort::sort_digit;
@@ -124,6 +124,12 @@ impl Table {
         })
     }
 
+    fn bytes(&self) -> u64 {
+        let records = [&self.records, &self.clusters].map(|records| size_of_val(&records[..]));
+        let words = [&self.keys, &self.values, &self.starts].map(|words| size_of_val(&words[..]));
+        records.into_iter().chain(words).sum::<usize>() as u64
+    }
+
     pub fn cells(&self) -> CellTable<'_> {
         CellTable {
             grid: &self.grid,
@@ -143,6 +149,61 @@ impl Table {
     }
 }
 
+/// What the tables of a step are built from, and what excludes pairs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Inputs {
+    /// Of the moving, then the static table.
+    pub params: [Params; 2],
+    /// Prepared objects, static ones first.
+    pub objects: Vec<Aabb>,
+    /// Of the moving, then the static objects. Empty with one world.
+    pub worlds: [Vec<u32>; 2],
+    pub exclusions: Exclusions,
+    pub exclusion_table: Vec<[u32; 2]>,
+}
+
+impl Inputs {
+    pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<Self, BroadPhaseError> {
+        let (params, objects) = prepared(descriptor, scene)?;
+        let list = count("excluded pairs", scene.excluded_pairs.len() as u64)?;
+        let exclusions = Exclusions::new(params[0].all_objects(), list, 0);
+        Ok(Self {
+            params,
+            objects,
+            worlds: [scene.worlds, scene.static_worlds].map(<[u32]>::to_vec),
+            exclusions,
+            exclusion_table: pair_exclude(&exclusions, scene.excluded_pairs).0,
+        })
+    }
+
+    /// Inputs of prepared, moving objects.
+    pub fn of_prepared(
+        descriptor: &BroadPhaseDescriptor<'_>,
+        objects: Vec<Aabb>,
+        worlds: Vec<u32>,
+    ) -> Result<Self, BroadPhaseError> {
+        let scene = HostScene {
+            objects: &objects,
+            worlds: &worlds,
+            ..HostScene::default()
+        };
+        Ok(Self {
+            params: params(descriptor, &scene)?,
+            objects,
+            worlds: [worlds, Vec::new()],
+            ..Self::default()
+        })
+    }
+
+    pub fn world_of(&self, object: u32) -> u32 {
+        let [own, statics] = &self.params;
+        match object.checked_sub(own.static_count) {
+            Some(place) => own.world_of(&self.worlds[0], place as usize),
+            None => statics.world_of(&self.worlds[1], object as usize),
+        }
+    }
+}
+
 /// Tables of a step, and what excludes pairs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tables {
@@ -158,32 +219,42 @@ pub struct Tables {
 impl Tables {
     pub(crate) fn build(
         descriptor: &BroadPhaseDescriptor<'_>,
-        scene: &HostScene<'_>,
+        inputs: Inputs,
         is_trace: bool,
     ) -> Result<Self, BroadPhaseError> {
-        let ([params, static_params], objects) = prepared(descriptor, scene)?;
+        let Inputs {
+            params: [params, static_params],
+            objects,
+            worlds: [worlds, static_worlds],
+            exclusions,
+            exclusion_table,
+        } = inputs;
         let build = |params: Params, worlds: &[u32], counters: &mut [u32]| {
             Table::build(descriptor, params, &objects, worlds, counters, is_trace)
         };
         let mut counters = vec![0; word::COUNT];
         let mut statics = None;
         if params.static_count > 0 {
-            statics = Some(build(static_params, scene.static_worlds, &mut counters)?);
+            statics = Some(build(static_params, &static_worlds, &mut counters)?);
             // The moving table uses the same words.
             let entries = word::ENTRIES_NEEDED..word::ENTRIES_NEEDED + 2;
             counters.copy_within(entries, word::STATIC_ENTRIES_NEEDED);
         }
-        let own = build(params, scene.worlds, &mut counters)?;
-        let list = count("excluded pairs", scene.excluded_pairs.len() as u64)?;
-        let exclusions = Exclusions::new(params.all_objects(), list, 0);
+        let own = build(params, &worlds, &mut counters)?;
         Ok(Self {
             own,
             statics,
             objects,
             exclusions,
-            exclusion_table: pair_exclude(&exclusions, scene.excluded_pairs).0,
+            exclusion_table,
             counters,
         })
+    }
+
+    /// Bytes of the tables, without objects.
+    pub(crate) fn bytes(&self) -> u64 {
+        let tables = [Some(&self.own), self.statics.as_ref()].into_iter().flatten();
+        tables.map(Table::bytes).sum()
     }
 
     pub(crate) fn held(&self) -> Held {

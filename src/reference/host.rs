@@ -43,6 +43,11 @@ impl<'a> HostScene<'a> {
         })
     }
 
+    /// Returns true if there are rays or queries, even none in number.
+    pub fn asks(&self) -> bool {
+        !matches!(self.query_input.rays, Rays::None) || !matches!(self.query_input.queries, Queries::None)
+    }
+
     pub fn object_count(&self) -> usize {
         self.static_objects.len() + self.objects.len()
     }

@@ -28,7 +28,8 @@ fn table_params(
     Ok(params)
 }
 
-fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
+/// Returns the uniform blocks of the moving and the static table.
+pub(crate) fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
     let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
     count("objects", (moving + statics) as u64)?;
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
@@ -56,7 +57,7 @@ pub(crate) fn query_params(objects: u64, input: &QueryInput<'_>) -> Result<(RayP
     Ok((sizes.ray_params()?, sizes.query_params()?))
 }
 
-/// Returns the uniform blocks of the moving and the static table, and all prepared objects, static ones first.
+/// Returns [`params`] and all prepared objects, static ones first.
 pub(crate) fn prepared(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &HostScene<'_>,

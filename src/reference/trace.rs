@@ -1,6 +1,6 @@
 use std::ops::Deref;
 
-use super::builder::{Table, Tables};
+use super::builder::{Inputs, Table, Tables};
 use super::host::HostScene;
 use super::outputs::Outputs;
 use super::pairs::pair_walk::PairReads;
@@ -55,7 +55,7 @@ pub struct Trace {
 /// Those of [`step_scene`](crate::cpu::step_scene).
 pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, BroadPhaseError> {
     let scene = HostScene::of(scene)?;
-    let tables = Tables::build(descriptor, &scene, true)?;
+    let tables = Tables::build(descriptor, Inputs::of(descriptor, &scene)?, true)?;
     let (rays, queries) = query_params(tables.objects.len() as u64, &scene.query_input)?;
     let (table, pairs) = (tables.own.params, pair_params(&tables.own.params));
     let mut trace = Trace {

@@ -6,6 +6,7 @@ mod crowds;
 mod definition;
 mod exact_rays;
 mod files;
+mod frames;
 mod language;
 mod math_types;
 mod messages;

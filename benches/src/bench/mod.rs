@@ -1,6 +1,6 @@
 //! Times a step, its stages and peers, whose answers must agree.
 
-mod answer;
+pub mod answer;
 mod brute_force;
 mod copy;
 #[cfg(any(feature = "peers", test))]

@@ -1,12 +1,14 @@
 //! Random boxes, points and rays, the same on every machine.
 
 pub mod boxes;
+mod motion;
 mod random;
 mod thin;
 
 use anyhow::{Result, ensure};
 use gpu_broad_phase::Aabb;
 
+pub use motion::{Motion, Moving};
 pub use random::Random;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,5 @@
-use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Scene, cpu};
+use gpu_broad_phase::cpu::CpuBroadPhase;
+use gpu_broad_phase::{BroadPhaseDescriptor, OutputOptions, Scene};
 
 use crate::batch::{Answer, Batch};
 use crate::gpu::{Gpu, GpuError};
@@ -15,6 +16,8 @@ pub(crate) enum Engine {
 
 #[derive(Default)]
 pub(crate) struct Cpu {
+    /// From the first step on.
+    broad_phase: Option<CpuBroadPhase>,
     update: Option<Update>,
     answer: Option<Answer>,
 }
@@ -85,7 +88,15 @@ impl Cpu {
             query: batch.input(),
             ..objects.set.scene()
         };
-        let result = match cpu::step_scene(descriptor, &scene) {
+        let broad_phase = match self.broad_phase.take() {
+            Some(broad_phase) => Ok(broad_phase),
+            None => CpuBroadPhase::new(descriptor),
+        };
+        let stepped = broad_phase.map_err(Into::into).and_then(|broad_phase| {
+            let broad_phase = self.broad_phase.insert(broad_phase);
+            broad_phase.step_scene(&scene)
+        });
+        let result = match stepped {
             Ok(result) => result,
             Err(error) => {
                 bevy::log::error_once!("broad phase on the CPU: {error}");

@@ -10,9 +10,9 @@ export interface Counters {
     readonly excluded: number;
     /** Number of infinite or very large objects, which fit no cell. All other objects are tested against them. */
     readonly large: number;
-    /** Number of grid levels with objects. */
+    /** Number of grid levels with objects; 0 on the CPU. */
     readonly levels: number;
-    /** Number of cells in the table. */
+    /** Number of cells in the table; 0 on the CPU. */
     readonly tableCells: number;
     /** Number of cell entries of moving objects. */
     readonly entriesNeeded: number;

@@ -28,21 +28,7 @@ pub fn walk_static(
 ) -> u32 {
     let own = &input.own_records[record as usize];
     let object = &input.objects[own.object as usize];
-    let query = LoadedQuery {
-        low: own.low,
-        high: own.high,
-        radius: 0.0,
-        layers: object.layers,
-        group: object.group,
-        world: own.world,
-        querier: None,
-        seeks_corners: false,
-        image: [0; 3],
-        search_min: [0.0; 3],
-        search_max: [0.0; 3],
-        valid: true,
-        answers: !matches!(classify(object), Class::Invalid | Class::Excluded),
-    };
+    let query = box_query(object, [own.low, own.high], own.world);
     let walked = QueryReads {
         table: input.table,
         queries: &[],
@@ -60,4 +46,23 @@ pub fn walk_static(
             accept(other);
         }
     })
+}
+
+/// Returns the query for the partners of an object, with its ordered bounds.
+pub(crate) fn box_query(object: &Aabb, [low, high]: [[i32; 3]; 2], world: u32) -> LoadedQuery {
+    LoadedQuery {
+        low,
+        high,
+        radius: 0.0,
+        layers: object.layers,
+        group: object.group,
+        world,
+        querier: None,
+        seeks_corners: false,
+        image: [0; 3],
+        search_min: [0.0; 3],
+        search_max: [0.0; 3],
+        valid: true,
+        answers: !matches!(classify(object), Class::Invalid | Class::Excluded),
+    }
 }

@@ -37,6 +37,18 @@ fn aspect_of<'a>(params: &Params, objects: impl Iterator<Item = &'a Aabb>) -> As
     }
 }
 
+fn few_samples<'a>(params: &Params, objects: &'a [Aabb]) -> impl Iterator<Item = &'a Aabb> {
+    (0..EXTENT_SAMPLES)
+        .map(|sample| &objects[params.sampled_object(sample * params.sample_count / EXTENT_SAMPLES)])
+        .filter(|object| classify(object) == Class::Finite)
+}
+
+/// Returns the largest distance of a bound of few samples from 0. `objects` are those of the table, at least one.
+pub(crate) fn extent(params: &Params, objects: &[Aabb]) -> f32 {
+    let bounds = few_samples(params, objects).flat_map(|object| object.min.into_iter().chain(object.max));
+    bounds.map(f32::abs).fold(0.0, f32::max)
+}
+
 /// Returns 2194 words in the layout of `shaders/table/octave.wgsl`.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_buckets();
@@ -49,13 +61,8 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
     };
     let mut aspect = aspect_of(params, std::iter::empty());
     if params.sample_count > 0 {
-        let few = || {
-            let samples = (0..EXTENT_SAMPLES).map(|sample| sample * params.sample_count / EXTENT_SAMPLES);
-            samples.filter_map(finite).map(|(_, object)| object)
-        };
-        aspect = aspect_of(params, few());
-        let bounds = few().flat_map(|object| object.min.into_iter().chain(object.max));
-        statistics[EXTENT] = bounds.map(|bound| bound.abs().to_bits()).max().unwrap_or(0);
+        aspect = aspect_of(params, few_samples(params, objects));
+        statistics[EXTENT] = extent(params, objects).to_bits();
     }
     statistics[ASPECT] = aspect.packed();
     let top = top_exponent(statistics[EXTENT]);

@@ -40,13 +40,12 @@ pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
 }
 
 /// Returns the counters that are equal on all devices and the CPU engine.
-pub fn counted(counters: &Counters) -> [u64; 10] {
+pub fn counted(counters: &Counters) -> [u64; 9] {
     [
         counters.objects.into(),
         counters.invalid.into(),
         counters.excluded.into(),
         counters.large.into(),
-        counters.levels.into(),
         counters.rays_invalid.into(),
         counters.queries_invalid.into(),
         counters.entries_needed,

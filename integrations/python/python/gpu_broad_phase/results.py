@@ -17,7 +17,7 @@ class StepResult:
     """Shape (m, 2): rows of the overlapping boxes, the smaller row first. Ascending, unless ``sort=False``."""
     counts: dict[str, int]
     """Counts of the step: ``objects``, ``pairs``, ``invalid`` and ``excluded`` boxes, ``large`` boxes (compared with
-    every other box), and ``levels``, ``cells`` and ``entries`` of the table.
+    every other box), and ``levels``, ``cells`` and ``entries`` of the table (0 levels and cells on the CPU).
     """
     world_pairs: npt.NDArray[np.int64] | None = None
     """Shape (w,): number of pairs in each world, if the step had worlds."""
