@@ -12,7 +12,7 @@ use crate::api::counters::{Counters, Output, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, RayMode};
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::{Queries, Rays};
-use crate::api::queries::{Query, self_query};
+use crate::api::queries::{Query, QueryMode, self_query};
 use crate::api::result::StepResult;
 use crate::api::types::{Pair, RayHit, SweptRay};
 use crate::layout::blocks::{QueryBlocks, QueryParams, RayBlocks, RayParams, add64};
@@ -21,6 +21,7 @@ use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
 use crate::reference::outputs::Outputs;
 use crate::reference::pairs::pair_excludes::Admits;
+use crate::reference::queries::query::periods;
 use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_any::any_by;
 use crate::reference::rays::ray_closest::closest_by;
@@ -67,6 +68,17 @@ impl<'a> Answer<'a> {
             return Vec::new();
         }
         table.trees(count)
+    }
+
+    /// Returns true if rays and queries need nothing but trees.
+    pub fn needs_only_trees(&self, params: &RayBlocks, scene: &HostScene<'_>) -> bool {
+        let options = &self.outputs.descriptor.outputs;
+        let is_cut = |output| self.outputs.capacity(output).is_some();
+        let is_far = |ray: &SweptRay| ray_search::is_far(&load_ray(params, ray));
+        let rays = options.ray_cells || is_cut(Output::RayHits) || scene.rays.iter().any(is_far);
+        let is_nearest = matches!(scene.query_input.query_mode, QueryMode::Nearest(_));
+        let queries = is_cut(Output::QueryObjects) || (is_nearest && periods(params) != [0.0; 3]);
+        !rays && !queries && !self.outputs.overrides.count_candidates
     }
 
     pub fn find_pairs(&mut self, table: &Table) -> Result<(), BroadPhaseError> {

@@ -9,6 +9,7 @@ use crate::api::input::Queries;
 use crate::api::queries::SelfQuery;
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
+use crate::layout::blocks::RayBlocks;
 use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
@@ -176,7 +177,18 @@ impl CpuBroadPhase {
         }
         (last.held, last.counters) = (answer.outputs.held, answer.outputs.counters.clone());
         if scene.asks() {
-            answer.run_queries(last.table(&self.options)?, &scene, rays, queries)?;
+            let params = |inputs: &Inputs| RayBlocks {
+                table: inputs.params[0],
+                rays,
+            };
+            let inputs = last.inputs();
+            let inputs = inputs.filter(|inputs| answer.needs_only_trees(&params(inputs), &scene));
+            let searchable = inputs.and_then(|inputs| memory.searchable(inputs));
+            let table = match &searchable {
+                Some(table) => table,
+                None => last.table(&self.options)?,
+            };
+            answer.run_queries(table, &scene, rays, queries)?;
         }
         let result = answer.into_result()?;
         (self.last, self.memory) = (Some(last), memory);

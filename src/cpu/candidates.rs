@@ -2,7 +2,9 @@
 //! their grown boxes. These are the neighbour lists of Verlet, "Computer 'Experiments' on Classical Fluids" (1967).
 
 use std::ops::Range;
+use std::sync::Arc;
 
+use super::boxes::have_filters;
 use super::census::Census;
 use super::pairs::PairSearch;
 use super::skin::Skin;
@@ -11,17 +13,19 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::types::{Aabb, Pair};
 use crate::layout::blocks::{Overrides, QueryBlocks};
-use crate::layout::grid::{Class, ordered};
-use crate::reference::builder::Inputs;
+use crate::layout::grid::{Class, Params, Record, classify};
+use crate::reference::builder::{Inputs, Table as CellTable, Tables};
 use crate::reference::pairs::pair_excludes::{Admits, Excludes};
 use crate::reference::pairs::pair_static::box_query;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::params::overrides_of;
 use crate::reference::queries::query_walk::{QueryReads, count_query};
-use crate::shared::runs::{RUN_LENGTH, in_runs, walk};
+use crate::shared::runs::{RUN_LENGTH, in_runs, map, walk};
 
 /// One box in this many may be outside of its grown box.
 const MOST_ESCAPED: usize = 8;
+/// Maximum number of moving objects in no tree. Each search tests all of them.
+const MOST_OTHERS: usize = 64;
 /// Box tests that take as long as finding candidates, per object, and as long as beginning a search.
 const TESTS_TO_FIND: u64 = 128;
 const TESTS_PER_SEARCH: u64 = 128;
@@ -198,6 +202,70 @@ impl Candidates {
         all
     }
 
+    /// Returns a table for searches in trees only, those of the grown boxes with a step's boxes. `None` if too many
+    /// objects are in no tree.
+    pub fn searchable(&self, inputs: &Inputs) -> Option<Table> {
+        let grown = &self.grown.tables;
+        if inputs.params[0].is_uniform() || inputs.objects.len() != grown.objects.len() {
+            return None;
+        }
+        let is_finite = |object: &Aabb| classify(object) == Class::Finite;
+        let is_in_tree = |object: u32| {
+            let [current, grown] = [&inputs.objects, &grown.objects].map(|objects| &objects[object as usize]);
+            is_finite(current) && is_finite(grown) && inputs.world_of(object) == self.world_of(object)
+        };
+        let is_other = |object: &u32| {
+            let class = classify(&inputs.objects[*object as usize]);
+            matches!(class, Class::Finite | Class::Infinite) && !is_in_tree(*object)
+        };
+        let statics = inputs.params[0].static_count;
+        let others: Vec<_> = in_runs(inputs.objects.len() as u32, |run| {
+            run.filter(|object| *object >= statics)
+                .filter(is_other)
+                .collect::<Vec<_>>()
+        })
+        .concat();
+        if others.len() > MOST_OTHERS {
+            return None;
+        }
+        let have_filters = have_filters(&inputs.objects);
+        let others = others.into_iter().map(|object| inputs.record(object)).collect();
+        let current = |object: u32| Some(inputs.objects[object as usize]).filter(|_| is_in_tree(object));
+        let mut trees = self.grown.query_trees();
+        let own = trees
+            .next()
+            .map(|own| Arc::new(own.refitted(current, others, have_filters)));
+        let trees = own.into_iter().chain(trees.cloned()).collect();
+        let table_of = |table: &CellTable, params: Params| CellTable {
+            params,
+            grid: table.grid,
+            records: current_records(inputs, &table.records[..params.object_count as usize]),
+            ..CellTable::default()
+        };
+        let tables = Tables {
+            objects: inputs.objects.clone(),
+            own: table_of(&grown.own, inputs.params[0]),
+            statics: grown
+                .statics
+                .as_ref()
+                .map(|statics| table_of(statics, inputs.params[1])),
+            exclusions: inputs.exclusions,
+            exclusion_table: inputs.exclusion_table.clone(),
+            counters: Vec::new(),
+        };
+        Some(Table::of_trees(tables, have_filters, trees))
+    }
+
+    fn world_of(&self, object: u32) -> u32 {
+        let [own, statics] = &self.worlds;
+        let count = self.grown.tables.own.params.static_count;
+        let world = match object.checked_sub(count) {
+            Some(place) => own.get(place as usize),
+            None => statics.get(object as usize),
+        };
+        world.copied().unwrap_or(0)
+    }
+
     /// Returns the pairs of escaped objects with all others, ascending.
     fn pairs_of_escaped(
         &mut self,
@@ -237,7 +305,8 @@ impl Candidates {
         let search = |place: u32| {
             let object = escaped[table.tables.own.records[place as usize].object as usize];
             let current = &objects[object as usize];
-            let query = box_query(current, ordered_bounds(current), inputs.world_of(object));
+            let Record { low, high, world, .. } = inputs.record(object);
+            let query = box_query(current, [low, high], world);
             let (mut pairs, mut tests) = (Vec::new(), TESTS_PER_SEARCH);
             for walk in &walks {
                 let [walked, _] = count_query(&params, walk, WITHOUT_FILTERS, &query, |other, _| {
@@ -308,6 +377,13 @@ impl Candidates {
     }
 }
 
+/// Returns the records of a step's objects, in the order of others.
+fn current_records(inputs: &Inputs, records: &[Record]) -> Vec<Record> {
+    map(records.len() as u32, |place| {
+        inputs.record(records[place as usize].object)
+    })
+}
+
 /// Returns a table of some objects, by their places in `some`.
 fn table_of(descriptor: &BroadPhaseDescriptor<'_>, inputs: &Inputs, some: &[u32]) -> Result<Table, BroadPhaseError> {
     let objects = some.iter().map(|&object| inputs.objects[object as usize]).collect();
@@ -316,10 +392,6 @@ fn table_of(descriptor: &BroadPhaseDescriptor<'_>, inputs: &Inputs, some: &[u32]
         false => Vec::new(),
     };
     Table::build(descriptor, Inputs::of_prepared(descriptor, objects, worlds)?)
-}
-
-fn ordered_bounds(object: &Aabb) -> [[i32; 3]; 2] {
-    [object.min.map(ordered), object.max.map(ordered)]
 }
 
 /// Both are valid. Without branches, which would be mispredicted.

@@ -1,6 +1,7 @@
 use super::candidates::{Candidates, KeptPairs};
 use super::last::Last;
 use super::skin::Skin;
+use super::table::Table;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::BroadPhaseError;
 use crate::reference::builder::Inputs;
@@ -35,7 +36,7 @@ impl Memory {
         descriptor: &BroadPhaseDescriptor<'_>,
         inputs: &Inputs,
         last: Option<&Last>,
-        needs_table: bool,
+        asks: bool,
         admits: Option<&Admits<'_>>,
     ) -> Result<Option<KeptPairs>, BroadPhaseError> {
         let capacities = &descriptor.outputs.capacities;
@@ -56,7 +57,7 @@ impl Memory {
             self.wait -= 1;
             return Ok(None);
         }
-        let Some(skin) = Skin::choose(inputs, last.objects(), last.pairs(), needs_table) else {
+        let Some(skin) = Skin::choose(inputs, last.objects(), last.pairs(), asks) else {
             return Ok(None);
         };
         let Some(mut candidates) = Candidates::find(descriptor, inputs, &skin, last.pairs())? else {
@@ -70,6 +71,11 @@ impl Memory {
             served: 1,
         });
         Ok(pairs)
+    }
+
+    /// As [`Candidates::searchable`].
+    pub fn searchable(&self, inputs: &Inputs) -> Option<Table> {
+        self.kept.as_ref()?.candidates.searchable(inputs)
     }
 
     pub const fn keeps_candidates(&self) -> bool {
@@ -94,22 +100,26 @@ impl Memory {
 mod tests {
     use crate::api::descriptor::BroadPhaseDescriptor;
     use crate::api::scene::Scene;
-    use crate::api::types::Aabb;
+    use crate::api::types::{Aabb, Ray};
     use crate::cpu::CpuBroadPhase;
     use crate::cpu::tests::Random;
 
-    /// Returns the number of steps without a table, of 20.
+    /// Returns the number of steps without a table, of 20. Half of them have rays.
     fn steps_without_table(mut advance: impl FnMut(usize, &mut Aabb, &mut Random)) -> usize {
         let mut random = Random(3);
         let mut place = || [0; 3].map(|_| random.range(0.0, 20.0));
         let mut objects: Vec<_> = (0..2000).map(|_| Aabb::from_center_half(place(), [0.5; 3])).collect();
         let mut broad_phase = CpuBroadPhase::new(&BroadPhaseDescriptor::default()).unwrap();
+        let rays = [Ray::new([0.0; 3], [1.0, 0.9, 1.1], 100.0)];
         let mut count = 0;
-        for _ in 0..20 {
-            let scene = Scene {
+        for step in 0..20 {
+            let mut scene = Scene {
                 objects: objects[..].into(),
                 ..Scene::default()
             };
+            if step % 2 > 0 {
+                scene.query.rays = rays[..].into();
+            }
             broad_phase.step_scene(&scene).unwrap();
             count += usize::from(!broad_phase.has_table());
             for (index, object) in objects.iter_mut().enumerate() {

@@ -22,8 +22,7 @@ pub(super) fn walk(
     ray: &LoadedRay,
     visitor: &mut impl HitVisitor,
 ) -> Walked {
-    let is_far = |axis: usize| ray.origin[axis].abs() > FARTHEST || ray.half_extents[axis] > FARTHEST;
-    if trees.is_empty() || (0..3).any(is_far) {
+    if trees.is_empty() || is_far(ray) {
         return walk_tables(params, tables, overrides, ray, visitor);
     }
     if ray.valid && ray.t_max >= 0.0 {
@@ -50,6 +49,11 @@ pub(super) fn walk(
         candidates: 0,
         is_invalid: !ray.valid,
     }
+}
+
+/// True for rays that trees cannot search.
+pub(super) fn is_far(ray: &LoadedRay) -> bool {
+    (0..3).any(|axis| ray.origin[axis].abs() > FARTHEST || ray.half_extents[axis] > FARTHEST)
 }
 
 impl HitVisitor for Found<'_, RayHit> {

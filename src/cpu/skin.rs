@@ -16,7 +16,7 @@ const MOST_SPEEDS: f32 = 4.0;
 /// Numbers of steps to choose from.
 const STEPS: [u16; 10] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48];
 /// Costs in nanoseconds, on two threads of a virtual machine: per object, per pair or candidate, per search of a box that
-/// left its skin, and of a table per object.
+/// left its skin, and per object of trees and of their new bounds.
 const STEP: f32 = 165.0;
 const STEP_PAIR: f32 = 30.0;
 const FIND: f32 = 200.0;
@@ -24,7 +24,8 @@ const FIND_CANDIDATE: f32 = 55.0;
 const KEEP: f32 = 40.0;
 const KEEP_CANDIDATE: f32 = 4.0;
 const SEARCH: f32 = 1600.0;
-const TABLE: f32 = 125.0;
+const TREES: f32 = 300.0;
+const REFIT: f32 = 35.0;
 /// Candidates pay if they take at most this part of the time of steps without.
 const LEAST_GAIN: f32 = 0.8;
 /// Pairs per box that a sparse scene is taken to have, since candidates grow from near misses.
@@ -45,8 +46,8 @@ pub(super) struct Skin<'a> {
 
 impl<'a> Skin<'a> {
     /// Chooses a number of steps. `pairs` is the number of pairs of the step before. Returns `None` if it does not pay.
-    /// Steps with rays or queries need a table in any case.
-    pub fn choose(inputs: &Inputs, before: &'a [Aabb], pairs: u64, needs_table: bool) -> Option<Self> {
+    /// `asks`: the step has rays or queries.
+    pub fn choose(inputs: &Inputs, before: &'a [Aabb], pairs: u64, asks: bool) -> Option<Self> {
         let params = &inputs.params[0];
         let first = params.static_count as usize;
         let count = inputs.objects.len().min(before.len()).checked_sub(first)?;
@@ -82,9 +83,9 @@ impl<'a> Skin<'a> {
         };
         let cost = |steps: u16| {
             let candidates = candidates(steps);
-            let find = (FIND + FIND_CANDIDATE * candidates) / f32::from(steps);
-            let table = if needs_table { TABLE } else { 0.0 };
-            find + KEEP + KEEP_CANDIDATE * candidates + SEARCH * fast + table
+            let [trees, refit] = if asks { [TREES, REFIT] } else { [0.0; 2] };
+            let find = (FIND + FIND_CANDIDATE * candidates + trees) / f32::from(steps);
+            find + KEEP + KEEP_CANDIDATE * candidates + SEARCH * fast + refit
         };
         let most = SAFE * most_candidates(pairs);
         let fits = STEPS.into_iter().filter(|&steps| candidates(steps) <= most);

@@ -1,4 +1,4 @@
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::boxes::{Boxes, have_filters};
 use super::trees::{Purpose, Trees};
@@ -17,13 +17,15 @@ pub(super) struct Table {
     indices: [Index; 2],
     /// Number of rays and queries of earlier calls.
     pub searches: u32,
+    /// True if only trees and records are those of the objects, and nothing may read cells.
+    has_only_trees: bool,
 }
 
 /// Search structures of a table, built on first use.
 #[derive(Clone, Debug, Default)]
 struct Index {
     boxes: OnceLock<Boxes>,
-    trees: OnceLock<Trees>,
+    trees: OnceLock<Arc<Trees>>,
 }
 
 impl Table {
@@ -39,7 +41,23 @@ impl Table {
             tables,
             indices: Default::default(),
             searches: 0,
+            has_only_trees: false,
         })
+    }
+
+    /// Creates a table without cells, from one tree per table.
+    pub fn of_trees(tables: Tables, have_filters: bool, trees: Vec<Arc<Trees>>) -> Self {
+        let mut indices = <[Index; 2]>::default();
+        for (index, trees) in indices.iter_mut().zip(trees) {
+            index.trees = trees.into();
+        }
+        Self {
+            tables,
+            have_filters,
+            indices,
+            searches: 0,
+            has_only_trees: true,
+        }
     }
 
     fn indices(&self) -> impl Iterator<Item = (&builder::Table, &Index)> {
@@ -61,12 +79,18 @@ impl Table {
     pub fn trees(&self, count: u32) -> Vec<&Trees> {
         let params = &self.tables.own.params;
         let pays = params.all_objects() / BOXES_PER_SEARCH <= self.searches.saturating_add(count);
-        if params.is_uniform() || !pays {
+        if params.is_uniform() || !(pays || self.has_only_trees) {
             return Vec::new();
         }
-        self.indices()
-            .map(|(table, index)| index.trees.get_or_init(|| self.new_trees(table, Purpose::Queries)))
-            .collect()
+        self.query_trees().map(|trees| &**trees).collect()
+    }
+
+    /// Trees for queries, one per table, not of the uniform scheme.
+    pub fn query_trees(&self) -> impl Iterator<Item = &Arc<Trees>> {
+        self.indices().map(|(table, index)| {
+            let build = || Arc::new(self.new_trees(table, Purpose::Queries));
+            index.trees.get_or_init(build)
+        })
     }
 
     /// Trees for pairs, one per table, not of the uniform scheme.

@@ -1,7 +1,7 @@
 //! Trees over the boxes of a table, for searches in any order.
 
 use super::boxes::{Block, LANES, lanes_where, larger, smaller};
-use crate::api::types::NONE;
+use crate::api::types::{Aabb, NONE};
 use crate::layout::grid::{Params, Record, ordered, unordered};
 use crate::reference::rows::CellTable;
 use crate::shared::runs::{join, map};
@@ -149,6 +149,57 @@ impl Trees {
             infinite: infinite.into_iter().map(|entry| *record(entry)).collect(),
             size,
             have_filters,
+        }
+    }
+
+    /// Returns these trees with the boxes of `current`. Objects without one are left out, and those of `others` are in no
+    /// tree. Nodes get the bounds of their children.
+    pub fn refitted(
+        &self,
+        current: impl Fn(u32) -> Option<Aabb> + Sync + Send,
+        others: Vec<Record>,
+        have_filters: bool,
+    ) -> Self {
+        let leaves = self.worlds.len();
+        let current = |lane: usize| {
+            Some(self.objects[lane])
+                .filter(|&object| object != NONE)
+                .and_then(&current)
+        };
+        let leaf = |leaf: u32| {
+            let (mut block, mut objects) = (EMPTY, [NONE; LANES]);
+            for lane in 0..LANES {
+                let place = leaf as usize * LANES + lane;
+                let Some(object) = current(place) else { continue };
+                objects[lane] = self.objects[place];
+                for axis in 0..3 {
+                    block[0][axis][lane] = object.min[axis];
+                    block[1][axis][lane] = object.max[axis];
+                }
+            }
+            (block, objects)
+        };
+        let (mut blocks, objects): (Vec<_>, Vec<_>) = map(leaves as u32, leaf).into_iter().unzip();
+        let bounds = blocks.iter().flatten().flatten().flatten();
+        let size = bounds.fold(0.0, |size, bound| larger(bound.abs(), size));
+        for (node, &first) in (leaves..).zip(&self.children) {
+            let first = first as usize;
+            // The last node of a height may have fewer children.
+            let is_child = |&place: &usize| {
+                let ends = |place: usize| self.ends[place];
+                place == first || (ends(place - 1) < ends(place) && ends(place) <= ends(node))
+            };
+            let count = (first..node.min(first + LANES)).take_while(is_child).count();
+            let block = parent(&blocks[first..first + count]);
+            blocks.push(block);
+        }
+        Self {
+            blocks,
+            objects: objects.into_iter().flatten().collect(),
+            infinite: others,
+            size,
+            have_filters,
+            ..self.clone()
         }
     }
 

@@ -25,7 +25,7 @@ use crate::api::types::Aabb;
 use crate::layout::blocks::{Exclusions, SortParams};
 use crate::layout::counters::Held;
 use crate::layout::digits::table_digits;
-use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record};
+use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record, ordered};
 
 /// Buffers after the passes of one digit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -193,6 +193,16 @@ impl Inputs {
             worlds: [worlds, Vec::new()],
             ..Self::default()
         })
+    }
+
+    pub fn record(&self, object: u32) -> Record {
+        let bounds = &self.objects[object as usize];
+        Record {
+            low: bounds.min.map(ordered),
+            object,
+            high: bounds.max.map(ordered),
+            world: self.world_of(object),
+        }
     }
 
     pub fn world_of(&self, object: u32) -> u32 {
