@@ -1,5 +1,6 @@
 use std::mem::take;
 
+use super::candidates::CachedPairs;
 use super::lists::{Found, Lists, MAX_OF_ALL};
 use super::nearest::nearest;
 use super::pairs::PairSearch;
@@ -14,10 +15,9 @@ use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Query, QueryMode, self_query};
 use crate::api::result::StepResult;
-use crate::api::types::{Pair, RayHit, SweptRay};
+use crate::api::types::{RayHit, SweptRay};
 use crate::layout::blocks::{QueryBlocks, QueryParams, RayBlocks, RayParams, add64};
 use crate::layout::counters::Held;
-use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
 use crate::reference::outputs::Outputs;
 use crate::reference::pairs::pair_excludes::Admits;
@@ -98,19 +98,10 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// Takes all pairs, ascending.
-    pub fn take_pairs(&mut self, inputs: &Inputs, runs: Vec<Vec<Pair>>) -> Result<(), BroadPhaseError> {
-        let params = &inputs.params[0];
-        if params.has_worlds() {
-            let mut world_pairs = vec![0u32; params.world_count as usize];
-            for pair in runs.iter().flatten() {
-                let pairs = &mut world_pairs[inputs.world_of(pair.a) as usize];
-                *pairs = pairs.wrapping_add(1);
-            }
-            self.result.world_pairs = world_pairs;
-        }
-        let counts = runs.iter().map(|run| run.len() as u32).chain([0]).collect();
-        (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |_, _| runs.concat())?;
+    pub fn take_pairs(&mut self, found: CachedPairs) -> Result<(), BroadPhaseError> {
+        let counts = found.pairs.iter().map(|run| run.len() as u32).chain([0]).collect();
+        self.result.world_pairs = found.world_pairs;
+        (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |_, _| found.pairs.concat())?;
         Ok(())
     }
 

@@ -1,8 +1,8 @@
 use std::mem::take;
 
 use super::answers::Answer;
-use super::last::Last;
-use super::memory::Memory;
+use super::candidate_cache::CandidateCache;
+use super::last_step::LastStep;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, DescriptorError};
 use crate::api::input::Queries;
@@ -15,8 +15,8 @@ use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::query_params;
 
-/// A CPU broad phase that profits from its last steps: later rays and queries use the same table, and if objects move
-/// little, so do the next steps use the same candidates of pairs. Results are those of a new broad phase.
+/// A CPU broad phase that reuses work of earlier steps: rays and queries search the last step's table, and steps in which
+/// objects move little reuse candidate pairs. Results are those of a new broad phase.
 /// [`BroadPhase`](crate::BroadPhase) uses a GPU if available.
 ///
 /// ```
@@ -37,8 +37,8 @@ use crate::reference::params::query_params;
 pub struct CpuBroadPhase {
     options: BroadPhaseDescriptor<'static>,
     pair_filter: Option<Box<str>>,
-    last: Option<Last>,
-    memory: Memory,
+    last: Option<LastStep>,
+    cache: CandidateCache,
 }
 
 impl CpuBroadPhase {
@@ -62,7 +62,7 @@ impl CpuBroadPhase {
             },
             pair_filter: descriptor.pair_filter.map(Box::from),
             last: None,
-            memory: Memory::default(),
+            cache: CandidateCache::default(),
         }
     }
 
@@ -74,10 +74,10 @@ impl CpuBroadPhase {
         }
     }
 
-    /// Returns true if the next step may use candidates of the last one.
+    /// Returns true if the next step may reuse candidate pairs.
     #[doc(hidden)]
-    pub const fn keeps_candidates(&self) -> bool {
-        self.memory.keeps_candidates()
+    pub const fn has_candidates(&self) -> bool {
+        self.cache.has_candidates()
     }
 
     #[cfg(test)]
@@ -151,7 +151,7 @@ impl CpuBroadPhase {
         scene: &Scene<'_>,
         admits: Option<&Admits<'_>>,
     ) -> Result<StepResult, BroadPhaseError> {
-        let (last, mut memory) = (self.last.take(), take(&mut self.memory));
+        let (last, mut cache) = (self.last.take(), take(&mut self.cache));
         if admits.is_none() {
             self.check_pair_filter(self.options.pairs, &scene.query.queries)?;
         }
@@ -159,39 +159,34 @@ impl CpuBroadPhase {
         self.descriptor().validate()?;
         let (rays, queries) = query_params(scene.object_count() as u64, &scene.query_input)?;
         let inputs = Inputs::of(&self.options, &scene)?;
-        let kept = memory.pairs(&self.options, &inputs, last.as_ref(), scene.asks(), admits)?;
-        drop(last);
-        let mut last_pairs = None;
-        let mut last = match kept {
-            Some(kept) => {
-                last_pairs = Some(kept.pairs);
-                Last::without_table(inputs, &kept.censuses)
-            }
-            None => Last::with_table(&self.options, inputs)?,
+        let before = last.map(LastStep::into_objects);
+        let cached = cache.pairs(&self.options, &inputs, before, scene.has_queries(), admits)?;
+        let mut last = match &cached {
+            Some(cached) => LastStep::without_table(inputs, &cached.counts)?,
+            None => LastStep::with_table(&self.options, inputs)?,
         };
         let mut answer = Answer::new(&self.options, last.held, last.counters.clone(), admits);
-        if let (Some(pairs), Some(inputs)) = (last_pairs, last.inputs()) {
-            answer.take_pairs(inputs, pairs)?;
-        } else if self.options.pairs {
-            answer.find_pairs(last.table(&self.options)?)?;
+        match cached {
+            Some(cached) => answer.take_pairs(cached)?,
+            None if self.options.pairs => answer.find_pairs(last.table(&self.options)?)?,
+            None => {}
         }
         (last.held, last.counters) = (answer.outputs.held, answer.outputs.counters.clone());
-        if scene.asks() {
-            let params = |inputs: &Inputs| RayBlocks {
-                table: inputs.params[0],
-                rays,
+        if scene.has_queries() {
+            let trees_suffice = |inputs: &&Inputs| {
+                let table = inputs.params[0];
+                answer.needs_only_trees(&RayBlocks { table, rays }, &scene)
             };
-            let inputs = last.inputs();
-            let inputs = inputs.filter(|inputs| answer.needs_only_trees(&params(inputs), &scene));
-            let searchable = inputs.and_then(|inputs| memory.searchable(inputs));
-            let table = match &searchable {
+            let inputs = last.inputs().filter(trees_suffice);
+            let refitted = inputs.and_then(|inputs| cache.refitted(inputs));
+            let table = match &refitted {
                 Some(table) => table,
                 None => last.table(&self.options)?,
             };
             answer.run_queries(table, &scene, rays, queries)?;
         }
         let result = answer.into_result()?;
-        (self.last, self.memory) = (Some(last), memory);
+        (self.last, self.cache) = (Some(last), cache);
         Ok(result)
     }
 }

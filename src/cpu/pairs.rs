@@ -73,29 +73,59 @@ impl<'a> PairSearch<'a> {
 
     fn misses_are_many(&self) -> bool {
         let entries = self.input.table.ignored_begin(&self.params.table);
-        let step = (entries / SAMPLES).max(MIN_STEP) as usize;
         // Trees of many static boxes pay with many moving ones only.
         let boxes_per_entry = u64::from(self.params.table.all_objects() / entries.max(1)).max(1);
-        let most = TESTS_PER_SEARCH * u64::from(entries.div_ceil(step as u32)) * boxes_per_entry;
-        let counted = Overrides {
-            count_candidates: true,
-            ..self.overrides
-        };
-        let mut misses = 0u64;
-        for entry in (0..entries).step_by(step) {
-            walk_tests(&self.params, &self.input, self.overrides, entry, |test| {
-                misses += u64::from(!matches!(test, Test::Of { is_pair: true, .. }));
-            });
-            if let Some(statics) = &self.statics {
-                let mut found = 0;
-                let tests = walk_static(&self.params, statics, counted, entry, |_| found += 1);
-                misses += u64::from(tests.saturating_sub(found));
-            }
+        let most = TESTS_PER_SEARCH * u64::from(self.samples().len() as u32) * boxes_per_entry;
+        let mut misses = 0;
+        for entry in self.samples() {
+            let [tests, pairs] = self.tests_and_pairs(entry);
+            misses += tests - pairs;
             if misses > most {
                 return true;
             }
         }
         false
+    }
+
+    fn samples(&self) -> impl ExactSizeIterator<Item = u32> {
+        let entries = self.input.table.ignored_begin(&self.params.table);
+        let step = (entries / SAMPLES).max(MIN_STEP) as usize;
+        (0..entries).step_by(step)
+    }
+
+    /// Returns the numbers of box tests in cells and of pairs of an entry.
+    fn tests_and_pairs(&self, entry: u32) -> [u64; 2] {
+        let counted = Overrides {
+            count_candidates: true,
+            ..self.overrides
+        };
+        let (mut tests, mut pairs) = (0, 0);
+        walk_tests(&self.params, &self.input, self.overrides, entry, |test| {
+            tests += 1;
+            pairs += u64::from(matches!(test, Test::Of { is_pair: true, .. }));
+        });
+        if let Some(statics) = &self.statics {
+            let mut found = 0;
+            let walked = walk_static(&self.params, statics, counted, entry, |_| found += 1);
+            tests += u64::from(walked.max(found));
+            pairs += u64::from(found);
+        }
+        [tests, pairs]
+    }
+
+    /// Returns the mean numbers of box tests in cells and of pairs of a sampled entry.
+    pub fn sampled_tests_and_pairs(&self) -> [f32; 2] {
+        let samples = self.samples().len().max(1) as f32;
+        let mut sums = [0; 2];
+        for entry in self.samples() {
+            let of_entry = self.tests_and_pairs(entry);
+            sums = [0, 1].map(|which| sums[which] + of_entry[which]);
+        }
+        sums.map(|sum| sum as f32 / samples)
+    }
+
+    pub const fn has_trees(&self) -> bool {
+        self.trees.is_some()
     }
 
     fn run_length(&self) -> u32 {

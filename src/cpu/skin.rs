@@ -5,53 +5,64 @@ use crate::layout::grid::{Class, Params, Record, classify};
 use crate::reference::builder::Inputs;
 use crate::shared::runs::map;
 
-/// One object in this many is a sample, at least `MIN_SAMPLES` and at most `MAX_SAMPLES`.
-const SAMPLE_STEP: usize = 16;
+/// Objects per sample, and limits of the number of samples.
+const OBJECTS_PER_SAMPLE: usize = 16;
 const MIN_SAMPLES: usize = 32;
 const MAX_SAMPLES: usize = 1024;
-/// The typical speed is the mean, without one sample in this many, the fastest.
-const FEW: usize = 8;
-/// Boxes faster than this many typical speeds have the skin of those.
-const MOST_SPEEDS: f32 = 4.0;
+/// The typical speed is the mean of 7/8 of the samples, without the fastest.
+const FASTEST: usize = 8;
+/// Boxes faster than this many typical speeds have the skin of a typical one.
+const MAX_SPEEDS: f32 = 4.0;
+/// A side counts as at least this share of the longest, since flat boxes may share a plane.
+const MIN_SIDE: f32 = 0.25;
 /// Numbers of steps to choose from.
-const STEPS: [u16; 10] = [2, 3, 4, 6, 8, 12, 16, 24, 32, 48];
-/// Costs in nanoseconds, on two threads of a virtual machine: per object, per pair or candidate, per search of a box that
-/// left its skin, and per object of trees and of their new bounds.
-const STEP: f32 = 165.0;
-const STEP_PAIR: f32 = 30.0;
-const FIND: f32 = 200.0;
-const FIND_CANDIDATE: f32 = 55.0;
-const KEEP: f32 = 40.0;
-const KEEP_CANDIDATE: f32 = 4.0;
+const STEPS: [u16; 9] = [3, 4, 6, 8, 12, 16, 24, 32, 48];
+/// Costs in nanoseconds on two threads of a virtual machine, per object and per pair or candidate: of a step with a table,
+/// of finding candidates, and of a step with candidates.
+const PLAIN: [f32; 2] = [165.0, 30.0];
+const FIND: [f32; 2] = [200.0, 55.0];
+const CACHED: [f32; 2] = [40.0, 4.0];
+/// The same per search of a box outside of its grown box, and per object of trees and of their refit.
 const SEARCH: f32 = 1600.0;
 const TREES: f32 = 300.0;
 const REFIT: f32 = 35.0;
-/// Candidates pay if they take at most this part of the time of steps without.
-const LEAST_GAIN: f32 = 0.8;
-/// Pairs per box that a sparse scene is taken to have, since candidates grow from near misses.
+/// Candidates pay if steps take at most this share of the time of plain ones.
+const MAX_SHARE: f32 = 0.8;
+/// Pairs per box that a sparse scene is taken to have, since candidates are near misses, too.
 const MIN_PAIRS: f32 = 0.25;
-/// Most of the memory that candidates may take is used, since their number is an estimate.
-const SAFE: f32 = 0.7;
+/// Share of the memory for candidates that their estimated number may take.
+const MEMORY_SHARE: f32 = 0.7;
+/// Bytes per object of a table: a record, a key, a value and two cells.
+const TABLE_BYTES: usize = size_of::<Record>() + 16;
 
-/// Growth of boxes, by their motion since the step before.
+/// Growth of boxes by their motion since the step before.
 #[derive(Debug)]
 pub(super) struct Skin<'a> {
     /// Objects of the step before, static ones first.
     before: &'a [Aabb],
-    /// Number of steps in which most boxes stay within their skins.
-    pub steps: u16,
+    /// Number of steps in which most boxes stay within their grown boxes.
+    steps: u16,
+    /// Number of steps after which the candidates have paid.
+    pub pays_after: u32,
     /// Typical speed, in units of length per step.
     speed: f32,
 }
 
+/// Returns the number of candidates that take the memory of a table and of `pairs`, with what is stored per object.
+pub(super) fn most_candidates(objects: usize, table_bytes: u64, pairs: u64) -> u64 {
+    let of_objects = (objects * (size_of::<Aabb>() + size_of::<u32>())) as u64;
+    let bytes = table_bytes + pairs * size_of::<Pair>() as u64;
+    bytes.saturating_sub(of_objects) / size_of::<u32>() as u64
+}
+
 impl<'a> Skin<'a> {
-    /// Chooses a number of steps. `pairs` is the number of pairs of the step before. Returns `None` if it does not pay.
-    /// `asks`: the step has rays or queries.
-    pub fn choose(inputs: &Inputs, before: &'a [Aabb], pairs: u64, asks: bool) -> Option<Self> {
+    /// Chooses a number of steps. `pairs` is the number of pairs of the step before. Returns `None` if candidates would not
+    /// pay.
+    pub fn choose(inputs: &Inputs, before: &'a [Aabb], pairs: u64, has_queries: bool) -> Option<Self> {
         let params = &inputs.params[0];
         let first = params.static_count as usize;
         let count = inputs.objects.len().min(before.len()).checked_sub(first)?;
-        let samples = (count / SAMPLE_STEP).clamp(MIN_SAMPLES, MAX_SAMPLES).min(count);
+        let samples = (count / OBJECTS_PER_SAMPLE).clamp(MIN_SAMPLES, MAX_SAMPLES).min(count);
         // One at random of each run, since every eighth object may be of another kind.
         let run = count / samples.max(1);
         let sampled = (0..samples).map(|sample| {
@@ -63,38 +74,52 @@ impl<'a> Skin<'a> {
             speed_of(&before[object], now).map(|speed| (speed, sides_of(now)))
         };
         let mut samples: Vec<_> = sampled.filter_map(speed_and_sides).collect();
+        let mut sides = [0, 1, 2].map(|axis| {
+            samples.sort_unstable_by(|a, b| a.1[axis].total_cmp(&b.1[axis]));
+            samples.get(samples.len() / 2).map_or(0.0, |sample| sample.1[axis])
+        });
         samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let slow = samples.len() - samples.len() / FEW;
-        if slow == 0 {
+        let typical = samples.len() - samples.len() / FASTEST;
+        if typical == 0 {
             return None;
         }
-        let mean = |values: &mut dyn Iterator<Item = f32>, count: usize| values.sum::<f32>() / count as f32;
-        let speed = mean(&mut samples[..slow].iter().map(|sample| sample.0), slow);
-        let (lowest, highest) = (speed, MOST_SPEEDS * speed);
-        let fast = samples.iter().filter(|sample| sample.0 > highest).count() as f32 / samples.len() as f32;
-        let skins = samples.iter().map(|sample| sample.0).filter(|&speed| speed <= highest);
-        let skin = mean(&mut skins.map(|speed| speed.max(lowest)), samples.len());
-        let pairs = (pairs as f32 / count as f32).max(MIN_PAIRS);
-        let side = |axis: usize| mean(&mut samples.iter().map(|sample| sample.1[axis]), samples.len());
-        let sides = [0, 1, 2].map(side).map(|side| side.max(f32::MIN_POSITIVE));
+        let speed = samples[..typical].iter().map(|sample| sample.0).sum::<f32>() / typical as f32;
+        let is_fast = |sample: &&(f32, [f32; 3])| sample.0 > MAX_SPEEDS * speed;
+        let all = samples.len() as f32;
+        let fast = samples.iter().filter(is_fast).count() as f32 / all;
+        let skins = samples.iter().map(|sample| skin_speed(Some(sample.0), speed));
+        let skin = skins.sum::<f32>() / all;
+        let longest = sides[..params.dimensions as usize]
+            .iter()
+            .copied()
+            .fold(f32::MIN_POSITIVE, f32::max);
+        sides = sides.map(|side| side.max(MIN_SIDE * longest));
+        let pairs_per_object = (pairs as f32 / count as f32).max(MIN_PAIRS);
         let candidates = |steps: u16| {
             let growth = |side: &f32| 1.0 + 2.0 * skin * f32::from(steps) / side;
-            pairs * sides[..params.dimensions as usize].iter().map(growth).product::<f32>()
+            pairs_per_object * sides[..params.dimensions as usize].iter().map(growth).product::<f32>()
         };
-        let cost = |steps: u16| {
-            let candidates = candidates(steps);
-            let [trees, refit] = if asks { [TREES, REFIT] } else { [0.0; 2] };
-            let find = (FIND + FIND_CANDIDATE * candidates + trees) / f32::from(steps);
-            find + KEEP + KEEP_CANDIDATE * candidates + SEARCH * fast + refit
-        };
-        let most = SAFE * most_candidates(pairs);
-        let fits = STEPS.into_iter().filter(|&steps| candidates(steps) <= most);
-        let steps = fits.min_by(|&a, &b| cost(a).total_cmp(&cost(b)))?;
-        let pays = cost(steps) < LEAST_GAIN * (STEP + STEP_PAIR * pairs);
-        pays.then_some(Self { before, steps, speed })
+        let cost = |[object, row]: [f32; 2], rows: f32| object + row * rows;
+        let [trees, refit] = if has_queries { [TREES, REFIT] } else { [0.0; 2] };
+        let plain = cost(PLAIN, pairs_per_object);
+        let find = |steps: u16| cost(FIND, candidates(steps)) + trees;
+        let cached = |steps: u16| cost(CACHED, candidates(steps)) + SEARCH * fast + refit;
+        let mean = |steps: u16| find(steps) / f32::from(steps) + cached(steps);
+        let most = most_candidates(count, (count * TABLE_BYTES) as u64, pairs) as f32 * MEMORY_SHARE;
+        let fits = STEPS
+            .into_iter()
+            .filter(|&steps| candidates(steps) * count as f32 <= most);
+        let steps = fits.min_by(|&a, &b| mean(a).total_cmp(&mean(b)))?;
+        let pays_after = find(steps) / (plain - cached(steps));
+        (mean(steps) < MAX_SHARE * plain).then_some(Self {
+            before,
+            steps,
+            pays_after: pays_after.ceil() as u32,
+            speed,
+        })
     }
 
-    /// Returns the objects with their skins. Static ones have none.
+    /// Returns the grown boxes. Static ones do not grow.
     pub fn grown(&self, inputs: &Inputs) -> Vec<Aabb> {
         let params = &inputs.params[0];
         map(inputs.objects.len() as u32, |index| {
@@ -111,14 +136,19 @@ impl<'a> Skin<'a> {
             return object;
         }
         let own = before.and_then(|before| speed_of(before, &object));
-        let own = own.filter(|&speed| speed <= MOST_SPEEDS * self.speed).unwrap_or(0.0);
-        let skin = own.max(self.speed) * f32::from(self.steps);
+        let skin = skin_speed(own, self.speed) * f32::from(self.steps);
         for axis in 0..params.dimensions as usize {
             object.min[axis] = (object.min[axis] - skin).max(f32::MIN);
             object.max[axis] = (object.max[axis] + skin).min(f32::MAX);
         }
         object
     }
+}
+
+/// Speed for the skin of a box: its own, but at least the typical one, which fast boxes have, too.
+fn skin_speed(own: Option<f32>, typical: f32) -> f32 {
+    let own = own.filter(|&own| own <= MAX_SPEEDS * typical);
+    own.map_or(typical, |own| own.max(typical))
 }
 
 /// Largest motion of a bound. `None` unless both boxes are finite.
@@ -135,11 +165,4 @@ fn speed_of(before: &Aabb, now: &Aabb) -> Option<f32> {
 
 fn sides_of(object: &Aabb) -> [f32; 3] {
     [0, 1, 2].map(|axis| object.max[axis] - object.min[axis])
-}
-
-/// Returns about how many candidates per object may be kept, by the number of pairs per object.
-fn most_candidates(pairs: f32) -> f32 {
-    // A record, a key, a value and two cells per object of the table, without what is kept per object.
-    let bytes = size_of::<Record>() + 16 - (size_of::<Aabb>() + 4);
-    (bytes as f32 + size_of::<Pair>() as f32 * pairs) / 4.0
 }

@@ -172,9 +172,10 @@ impl Trees {
                 let place = leaf as usize * LANES + lane;
                 let Some(object) = current(place) else { continue };
                 objects[lane] = self.objects[place];
-                for axis in 0..3 {
-                    block[0][axis][lane] = object.min[axis];
-                    block[1][axis][lane] = object.max[axis];
+                for (sides, bounds) in block.iter_mut().zip([object.min, object.max]) {
+                    for (lanes, bound) in sides.iter_mut().zip(bounds) {
+                        lanes[lane] = bound;
+                    }
                 }
             }
             (block, objects)

@@ -149,7 +149,7 @@ impl Table {
     }
 }
 
-/// What the tables of a step are built from, and what excludes pairs.
+/// Input of a step's tables, and excluded pairs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Inputs {
     /// Of the moving, then the static table.
@@ -167,30 +167,39 @@ impl Inputs {
         let (params, objects) = prepared(descriptor, scene)?;
         let list = count("excluded pairs", scene.excluded_pairs.len() as u64)?;
         let exclusions = Exclusions::new(params[0].all_objects(), list, 0);
+        let mut worlds = [Vec::new(), Vec::new()];
+        if params[0].has_worlds() {
+            worlds = [scene.worlds, scene.static_worlds].map(<[u32]>::to_vec);
+        }
         Ok(Self {
             params,
             objects,
-            worlds: [scene.worlds, scene.static_worlds].map(<[u32]>::to_vec),
+            worlds,
             exclusions,
             exclusion_table: pair_exclude(&exclusions, scene.excluded_pairs).0,
         })
     }
 
-    /// Inputs of prepared, moving objects.
+    /// Inputs without excluded pairs, of prepared objects, `statics` of which are static.
     pub fn of_prepared(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: Vec<Aabb>,
-        worlds: Vec<u32>,
+        statics: usize,
+        worlds: [Vec<u32>; 2],
     ) -> Result<Self, BroadPhaseError> {
+        let (static_objects, moving) = objects.split_at(statics);
         let scene = HostScene {
-            objects: &objects,
-            worlds: &worlds,
+            objects: moving,
+            worlds: &worlds[0],
+            static_objects,
+            static_worlds: &worlds[1],
             ..HostScene::default()
         };
+        let params = params(descriptor, &scene)?;
         Ok(Self {
-            params: params(descriptor, &scene)?,
+            params,
             objects,
-            worlds: [worlds, Vec::new()],
+            worlds,
             ..Self::default()
         })
     }
@@ -259,6 +268,13 @@ impl Tables {
             exclusion_table,
             counters,
         })
+    }
+
+    /// Drops keys and values, which only the uniform scheme reads later.
+    pub(crate) fn drop_entries(&mut self) {
+        for table in [Some(&mut self.own), self.statics.as_mut()].into_iter().flatten() {
+            (table.keys, table.values) = (Vec::new(), Vec::new());
+        }
     }
 
     /// Bytes of the tables, without objects.

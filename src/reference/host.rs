@@ -43,8 +43,8 @@ impl<'a> HostScene<'a> {
         })
     }
 
-    /// Returns true if there are rays or queries, even none in number.
-    pub fn asks(&self) -> bool {
+    /// Returns true if there are lists of rays or queries, even empty ones.
+    pub fn has_queries(&self) -> bool {
         !matches!(self.query_input.rays, Rays::None) || !matches!(self.query_input.queries, Queries::None)
     }
 

@@ -1,95 +1,98 @@
-use super::candidates::{Candidates, KeptPairs};
-use super::last::Last;
+use super::candidates::{CachedPairs, Candidates};
 use super::skin::Skin;
 use super::table::Table;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::BroadPhaseError;
+use crate::api::types::Aabb;
 use crate::reference::builder::Inputs;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::fixed;
 
 /// Maximum number of steps without a trial, after trials that did not pay.
-const MAX_WAIT: u32 = 63;
+const MAX_WAIT: u32 = 62;
 
-/// Candidates that steps have in common, and how well they served.
+/// Candidates that steps have in common, and when to find new ones.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Memory {
-    kept: Option<Kept>,
-    /// Number of steps until the next trial.
+pub(super) struct CandidateCache {
+    cached: Option<Cached>,
+    /// Number of steps until the next trial, and the same after the last trial.
     wait: u32,
-    /// `wait` after the last trial.
     last_wait: u32,
 }
 
 #[derive(Clone, Debug)]
-struct Kept {
+struct Cached {
     candidates: Candidates,
-    /// Number of steps that they are to serve, and have served.
-    planned: u32,
-    served: u32,
+    /// Number of steps after which the candidates have paid.
+    pays_after: u32,
+    steps: u32,
 }
 
-impl Memory {
-    /// Returns the pairs of a step from candidates, `None` if it needs a table.
+impl CandidateCache {
+    /// Returns the pairs of a step from candidates, `None` if it needs a table. `before` has the objects and the number
+    /// of pairs of the step before.
     pub fn pairs(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
         inputs: &Inputs,
-        last: Option<&Last>,
-        asks: bool,
+        before: Option<(Vec<Aabb>, u64)>,
+        has_queries: bool,
         admits: Option<&Admits<'_>>,
-    ) -> Result<Option<KeptPairs>, BroadPhaseError> {
+    ) -> Result<Option<CachedPairs>, BroadPhaseError> {
         let capacities = &descriptor.outputs.capacities;
         let is_cut = [capacities.pairs, capacities.entries].map(|rows| fixed(descriptor, rows).is_some());
-        let Some(last) = last.filter(|_| descriptor.pairs && !descriptor.count_candidates && is_cut == [false; 2])
-        else {
+        let uses_candidates = descriptor.pairs && !descriptor.count_candidates && is_cut == [false; 2];
+        let Some((before, pairs)) = before.filter(|_| uses_candidates) else {
             return Ok(None);
         };
-        if let Some(kept) = &mut self.kept {
-            if let Some(pairs) = kept.candidates.pairs(descriptor, inputs, admits)? {
-                kept.served += 1;
+        if let Some(cached) = &mut self.cached {
+            if let Some(pairs) = cached.candidates.pairs(inputs, admits)? {
+                cached.steps += 1;
                 return Ok(Some(pairs));
             }
-            let has_paid = 2 * kept.served >= kept.planned;
+            let has_paid = cached.steps >= cached.pays_after;
             self.end(has_paid);
         }
         if self.wait > 0 {
             self.wait -= 1;
             return Ok(None);
         }
-        let Some(skin) = Skin::choose(inputs, last.objects(), last.pairs(), asks) else {
+        let Some(skin) = Skin::choose(inputs, &before, pairs, has_queries) else {
             return Ok(None);
         };
-        let Some(mut candidates) = Candidates::find(descriptor, inputs, &skin, last.pairs())? else {
+        let Some(mut candidates) = Candidates::find(descriptor, inputs, &skin, pairs)? else {
             self.end(false);
             return Ok(None);
         };
-        let pairs = candidates.pairs(descriptor, inputs, admits)?;
-        self.kept = Some(Kept {
+        let pays_after = skin.pays_after;
+        drop(before);
+        let pairs = candidates.pairs(inputs, admits)?;
+        self.cached = Some(Cached {
             candidates,
-            planned: skin.steps.into(),
-            served: 1,
+            pays_after,
+            steps: 1,
         });
         Ok(pairs)
     }
 
-    /// As [`Candidates::searchable`].
-    pub fn searchable(&self, inputs: &Inputs) -> Option<Table> {
-        self.kept.as_ref()?.candidates.searchable(inputs)
+    /// As [`Candidates::refitted`].
+    pub fn refitted(&self, inputs: &Inputs) -> Option<Table> {
+        self.cached.as_ref()?.candidates.refitted(inputs)
     }
 
-    pub const fn keeps_candidates(&self) -> bool {
-        self.kept.is_some()
+    pub const fn has_candidates(&self) -> bool {
+        self.cached.is_some()
     }
 
+    /// Waits are even: a scene that changes in every other step is tried in both kinds of steps.
     fn end(&mut self, has_paid: bool) {
         let last_wait = if has_paid {
             0
         } else {
-            (2 * self.last_wait + 1).min(MAX_WAIT)
+            (2 * self.last_wait + 2).min(MAX_WAIT)
         };
         *self = Self {
-            kept: None,
+            cached: None,
             wait: last_wait,
             last_wait,
         };

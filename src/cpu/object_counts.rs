@@ -1,48 +1,48 @@
-//! Counts of objects, as a table's passes count them.
+//! Numbers of objects, as the passes of a table count them.
 
 use crate::api::counters::word;
 use crate::api::types::Aabb;
 use crate::layout::blocks::add64;
-use crate::layout::grid::{Class, FinestCell, NO_LEVEL, Params, classify, place};
+use crate::layout::grid::{Class, FinestCell, MAX_LEVELS, NO_LEVEL, Params, classify, place};
 use crate::reference::builder::Inputs;
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::entry_count::cover;
 use crate::reference::table::sample_statistics::{extent, sample_statistics};
+use crate::reference::table::size::OCTAVES;
 
-/// No box within this multiple of the samples' extent, and below the limit, is too large for every level.
+/// Boxes within this multiple of the samples' extent fit the cells of the last level: the finest cell has at least
+/// 2^-`OCTAVES` of the extent. Exponents of cells end above the limit.
 const FAR: f32 = 32.0;
 const FAR_LIMIT: f32 = f32::from_bits((127 + 64) << 23);
-/// The same in units of the finest cell, for the adaptive scheme.
+const _: () = assert!(1 << (MAX_LEVELS - OCTAVES) >= 2 * FAR as u32);
+/// The same for the adaptive scheme, in units of its finest cell.
 const FAR_CELLS: f32 = (1 << 24) as f32;
 
 /// Counts of the moving or the static objects.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Census {
+pub(super) struct ObjectCounts {
     invalid: u32,
     excluded: u32,
-    /// Of the uniform scheme: all large ones.
+    /// Infinite objects; in the uniform scheme, all large ones.
     large: u32,
-    /// Of the uniform scheme.
+    /// Only in the uniform scheme.
     entries: u64,
-    /// Largest distance of a finite bound from 0.
+    /// Largest distance of a finite object's bound from 0. Not in the uniform scheme.
     farthest: f32,
 }
 
-impl Census {
+impl ObjectCounts {
     /// Returns only the extent of the finite objects.
     pub fn of_extent(objects: &[Aabb]) -> Self {
-        let mut census = Self::default();
         let finite = objects.iter().filter(|object| classify(object) == Class::Finite);
-        finite.for_each(|object| census.reach(object));
-        census
+        Self {
+            farthest: finite.map(reach).fold(0.0, f32::max),
+            ..Self::default()
+        }
     }
 
-    fn reach(&mut self, object: &Aabb) {
-        let bounds = object.min.into_iter().chain(object.max);
-        self.farthest = bounds.fold(self.farthest, |farthest, bound| farthest.max(bound.abs()));
-    }
-
-    pub fn count(&mut self, params: &Params, object: &Aabb) -> Class {
+    /// Counts an object, and returns its class.
+    pub fn add_object(&mut self, params: &Params, object: &Aabb) -> Class {
         let class = classify(object);
         match class {
             Class::Invalid => self.invalid += 1,
@@ -60,7 +60,7 @@ impl Census {
                     false => u64::from(cover(&placement).into_iter().product::<u32>()),
                 };
             }
-            Class::Finite => self.reach(object),
+            Class::Finite => self.farthest = self.farthest.max(reach(object)),
         }
         class
     }
@@ -73,47 +73,53 @@ impl Census {
         self.farthest = self.farthest.max(more.farthest);
     }
 
-    /// Number of entries of the table.
-    pub fn entries(&self, params: &Params) -> u64 {
+    fn entries(&self, params: &Params) -> u64 {
         match params.is_uniform() {
             true => self.entries,
             false => params.object_count.into(),
         }
     }
 
-    /// Number of objects of the large list.
-    pub fn large(&self, params: &Params, objects: &[Aabb], worlds: &[u32]) -> u32 {
+    /// Number of objects of the large list, of a table with objects.
+    fn large(&self, params: &Params, objects: &[Aabb], worlds: &[u32]) -> u32 {
         if params.is_uniform() {
             return self.large;
         }
-        let is_near = match params.is_hierarchical() {
-            true => self.farthest <= FAR_LIMIT.min(FAR * extent(params, params.objects(objects))),
-            false => self.farthest * params.cell_inverse <= FAR_CELLS,
+        let near = match params.is_hierarchical() {
+            true => FAR_LIMIT.min(FAR * extent(params, params.objects(objects))),
+            false => FAR_CELLS / params.cell_inverse,
         };
-        if is_near {
+        if self.farthest <= near {
             return self.large;
         }
         let finest = match params.is_hierarchical() {
             true => base_cell(params, &sample_statistics(params, objects, worlds)).0,
             false => FinestCell::cube(params.cell_inverse),
         };
-        let is_too_large =
-            |object: &&Aabb| classify(object) == Class::Finite && place(params, finest, object).level == NO_LEVEL;
+        let is_too_large = |object: &&Aabb| {
+            let is_far = classify(object) == Class::Finite && reach(object) > near;
+            is_far && place(params, finest, object).level == NO_LEVEL
+        };
         self.large + params.objects(objects).iter().filter(is_too_large).count() as u32
     }
 }
 
+fn reach(object: &Aabb) -> f32 {
+    let bounds = object.min.into_iter().chain(object.max);
+    bounds.map(f32::abs).fold(0.0, f32::max)
+}
+
 /// Returns the counter words of a step's tables, from the counts of the moving and the static objects.
-pub(super) fn counters(inputs: &Inputs, censuses: &[Census; 2]) -> Vec<u32> {
+pub(super) fn counters(inputs: &Inputs, counts: &[ObjectCounts; 2]) -> Vec<u32> {
     let mut counters = vec![0; word::COUNT];
     let entries = [word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED];
-    for (table, census) in censuses.iter().enumerate() {
+    for (table, counts) in counts.iter().enumerate() {
         let params = &inputs.params[table];
-        counters[word::INVALID] += census.invalid;
-        counters[word::EXCLUDED] += census.excluded;
+        counters[word::INVALID] += counts.invalid;
+        counters[word::EXCLUDED] += counts.excluded;
         if params.object_count > 0 {
-            counters[word::LARGE] += census.large(params, &inputs.objects, &inputs.worlds[table]);
-            add64(&mut counters, entries[table], census.entries(params));
+            counters[word::LARGE] += counts.large(params, &inputs.objects, &inputs.worlds[table]);
+            add64(&mut counters, entries[table], counts.entries(params));
         }
     }
     counters
