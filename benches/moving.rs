@@ -1,6 +1,5 @@
 //! Scenes that move: mean and worst frame of 120, in milliseconds, of the CPU engine with and without what it keeps
-//! between steps, and of parry3d and rapier3d, on all threads. Each frame asks all engines in turn, and pairs must
-//! agree.
+//! between steps, and of parry3d and rapier3d, on all threads. Each frame runs all engines, and pairs must agree.
 //!
 //! `cargo bench -p measure --features peers --bench moving -- [SCENE ...] [COUNT ...]`
 
@@ -10,7 +9,7 @@ use std::time::Instant;
 use gpu_broad_phase::cpu::{self, CpuBroadPhase};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scene};
 use measure::bench::answer::{Answer, Rows};
-use measure::generate::{Motion, Moving};
+use measure::generate::{Motion, Moving, Random};
 use parry3d::bounding_volume::Aabb as Bounds;
 use parry3d::math::Vector;
 use parry3d::partitioning::{Bvh, BvhBuildStrategy, BvhWorkspace};
@@ -21,9 +20,9 @@ use rapier3d::prelude::{IntegrationParameters, RigidBodySet};
 
 const FRAMES: usize = 120;
 
-/// Returns the milliseconds of a frame, and its pairs.
 trait Engine {
     fn name(&self) -> &'static str;
+    /// Returns the milliseconds of a frame, and its pairs.
     fn frame(&mut self, boxes: &[Aabb], bounds: &[Bounds]) -> (f64, Rows);
 }
 
@@ -105,7 +104,7 @@ impl Engine for Refitted {
     }
 }
 
-/// Boxes are told one by one, as its pipeline does. It keeps pairs of boxes with a margin; an exact test, which is not
+/// Boxes are set one by one, as in its pipeline. It keeps pairs of boxes with a margin; an exact test, which is not
 /// timed, removes those that do not meet.
 #[derive(Default)]
 struct Rapier {
@@ -165,6 +164,8 @@ fn measure(motion: Motion, count: u32) {
         Box::<Rapier>::default(),
     ];
     let mut times = vec![Vec::new(); engines.len()];
+    let mut order: Vec<_> = (0..engines.len()).collect();
+    let mut random = Random::new(1);
     let mut moving = Moving::new(motion, count, 1);
     let mut pairs = 0;
     // The first frame only prepares.
@@ -173,9 +174,11 @@ fn measure(motion: Motion, count: u32) {
         let bounds = |object: &Aabb| Bounds::new(Vector::from_array(object.min), Vector::from_array(object.max));
         let bounds: Vec<_> = boxes.iter().map(bounds).collect();
         let mut expected = None;
-        // Another one begins each frame, since the first finds nothing in the caches.
-        for place in 0..engines.len() {
-            let place = (frame + place) % engines.len();
+        // In random order, since each engine finds in the caches what the one before left.
+        for last in (0..engines.len()).rev() {
+            order.swap(last, random.below(last as u32 + 1) as usize);
+        }
+        for &place in &order {
             let engine = &mut engines[place];
             let (time, rows) = engine.frame(&boxes, &bounds);
             if frame > 0 {

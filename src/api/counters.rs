@@ -245,10 +245,10 @@ pub struct Counters {
     /// Objects on the large list. Each is tested against all objects, because its box has an infinite bound or is too
     /// large for the cells of every level.
     pub large: u32,
-    /// Number of grid levels with objects, summed over the moving and the static objects' tables. The CPU engine knows
-    /// it with [`count_candidates`](crate::BroadPhaseDescriptor::count_candidates) only, else it is 0.
+    /// Number of grid levels with objects, summed over the moving and the static objects' tables. 0 on the CPU
+    /// unless [`count_candidates`](crate::BroadPhaseDescriptor::count_candidates) is set.
     pub levels: u32,
-    /// Number of cells, summed and known like [`levels`](Self::levels).
+    /// Number of cells, like [`levels`](Self::levels).
     pub table_cells: u32,
     /// Cell entries needed, without those of static objects.
     pub entries_needed: u64,
