@@ -232,8 +232,10 @@ mod tests {
                 let before = bits(&one);
                 one.step();
                 other.step();
-                let is_at_rest = motion == Motion::FreeFall && frame > 230;
-                assert_eq!(bits(&one) == before, is_at_rest, "{motion:?}, frame {frame}");
+                let is_at_rest = bits(&one) == before;
+                let may_rest = motion == Motion::FreeFall && frame > 60;
+                assert!(is_at_rest <= may_rest, "{motion:?}, frame {frame}");
+                assert!(is_at_rest || motion != Motion::FreeFall || frame < 230, "frame {frame}");
             }
             assert_ne!(bits(&one), bits(&Moving::new(motion, 500, 4)));
         }
