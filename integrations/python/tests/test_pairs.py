@@ -147,7 +147,8 @@ def test_both_backends_give_the_same_bytes(gpu: str) -> None:
     of_cpu, of_gpu = (broad_phase(name).step(boxes) for name in ("cpu", gpu))
     assert len(of_cpu) > 30_000
     assert of_cpu.pairs.tobytes() == of_gpu.pairs.tobytes()
-    assert of_cpu.counts == of_gpu.counts
+    without_table = {"levels": 0, "cells": 0}
+    assert of_cpu.counts == of_gpu.counts | without_table
 
 
 def test_pairs_without_an_order_are_the_same_set(backend: str) -> None:
