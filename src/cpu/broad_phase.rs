@@ -15,8 +15,8 @@ use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::query_params;
 
-/// A CPU broad phase that reuses work of earlier steps: rays and queries search the last step's table, and steps in which
-/// objects move little reuse candidate pairs. Results are those of a new broad phase.
+/// A CPU broad phase that reuses work of earlier steps: rays and queries search the last step's table, and steps in
+/// which objects move little reuse candidate pairs. Results are those of a new broad phase.
 /// [`BroadPhase`](crate::BroadPhase) uses a GPU if available.
 ///
 /// ```
@@ -126,7 +126,7 @@ impl CpuBroadPhase {
             ..Scene::default()
         })?;
         let last = self.last.as_mut().ok_or(BroadPhaseError::NoStep)?;
-        let (rays, queries) = query_params(last.objects().len() as u64, &scene.query_input)?;
+        let (rays, queries) = query_params(last.held.objects.into(), &scene.query_input)?;
         let searches = rays.count.saturating_add(queries.count);
         let mut answer = Answer::new(&self.options, last.held, last.counters.clone(), None);
         let table = last.table(&self.options)?;

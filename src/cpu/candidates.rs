@@ -78,8 +78,8 @@ impl Comparison {
 }
 
 impl Candidates {
-    /// Finds candidates. Returns `None` if they would take more memory than the table and `pairs` of a step, or too many
-    /// box tests.
+    /// Finds candidates. Returns `None` if they would take more memory than the table and `pairs` of a step, or too
+    /// many box tests.
     pub fn find(
         descriptor: &BroadPhaseDescriptor<'_>,
         inputs: &Inputs,
@@ -329,8 +329,8 @@ impl Candidates {
         })
     }
 
-    /// Returns a table without cells, for searches in trees: those of the grown boxes, refitted to a step's boxes. `None`
-    /// if too many objects are in no tree.
+    /// Returns a table without cells, for searches in trees: those of the grown boxes, refitted to a step's boxes.
+    /// `None` if too many objects are in no tree.
     pub fn refitted(&self, inputs: &Inputs) -> Option<Table> {
         let grown = &self.grown.tables;
         let statics = inputs.params[0].static_count as usize;

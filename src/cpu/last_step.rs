@@ -58,13 +58,6 @@ impl LastStep {
         })
     }
 
-    pub fn objects(&self) -> &[Aabb] {
-        match &self.state {
-            State::Inputs(inputs) => &inputs.objects,
-            State::Table(table) => &table.tables.objects,
-        }
-    }
-
     /// Returns the objects and the number of pairs.
     pub fn into_objects(self) -> (Vec<Aabb>, u64) {
         let pairs = wide(&self.counters, Output::Pairs.counted().word);

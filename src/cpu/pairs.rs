@@ -75,7 +75,7 @@ impl<'a> PairSearch<'a> {
         let entries = self.input.table.ignored_begin(&self.params.table);
         // Trees of many static boxes pay with many moving ones only.
         let boxes_per_entry = u64::from(self.params.table.all_objects() / entries.max(1)).max(1);
-        let most = TESTS_PER_SEARCH * u64::from(self.samples().len() as u32) * boxes_per_entry;
+        let most = TESTS_PER_SEARCH * self.samples().len() as u64 * boxes_per_entry;
         let mut misses = 0;
         for entry in self.samples() {
             let [tests, pairs] = self.tests_and_pairs(entry);

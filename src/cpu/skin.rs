@@ -11,14 +11,14 @@ const MIN_SAMPLES: usize = 32;
 const MAX_SAMPLES: usize = 1024;
 /// The typical speed is the mean of 7/8 of the samples, without the fastest.
 const FASTEST: usize = 8;
-/// Boxes faster than this many typical speeds have the skin of a typical one.
+/// Boxes faster than this many typical speeds have a typical skin.
 const MAX_SPEEDS: f32 = 4.0;
 /// A side counts as at least this share of the longest, since flat boxes may share a plane.
 const MIN_SIDE: f32 = 0.25;
 /// Numbers of steps to choose from.
 const STEPS: [u16; 9] = [3, 4, 6, 8, 12, 16, 24, 32, 48];
-/// Costs in nanoseconds on two threads of a virtual machine, per object and per pair or candidate: of a step with a table,
-/// of finding candidates, and of a step with candidates.
+/// Costs in nanoseconds on two threads of a virtual machine, per object and per pair or candidate: of a step with a
+/// table, of finding candidates, and of a step with candidates.
 const PLAIN: [f32; 2] = [165.0, 30.0];
 const FIND: [f32; 2] = [200.0, 55.0];
 const CACHED: [f32; 2] = [40.0, 4.0];
@@ -56,8 +56,8 @@ pub(super) fn most_candidates(objects: usize, table_bytes: u64, pairs: u64) -> u
 }
 
 impl<'a> Skin<'a> {
-    /// Chooses a number of steps. `pairs` is the number of pairs of the step before. Returns `None` if candidates would not
-    /// pay.
+    /// Chooses a number of steps. `pairs` is the number of pairs of the step before. Returns `None` if candidates would
+    /// not pay.
     pub fn choose(inputs: &Inputs, before: &'a [Aabb], pairs: u64, has_queries: bool) -> Option<Self> {
         let params = &inputs.params[0];
         let first = params.static_count as usize;
@@ -74,15 +74,17 @@ impl<'a> Skin<'a> {
             speed_of(&before[object], now).map(|speed| (speed, sides_of(now)))
         };
         let mut samples: Vec<_> = sampled.filter_map(speed_and_sides).collect();
-        let mut sides = [0, 1, 2].map(|axis| {
-            samples.sort_unstable_by(|a, b| a.1[axis].total_cmp(&b.1[axis]));
-            samples.get(samples.len() / 2).map_or(0.0, |sample| sample.1[axis])
-        });
-        samples.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
-        let typical = samples.len() - samples.len() / FASTEST;
-        if typical == 0 {
+        if samples.is_empty() {
             return None;
         }
+        let middle = samples.len() / 2;
+        let mut sides = [0, 1, 2].map(|axis| {
+            let (_, median, _) = samples.select_nth_unstable_by(middle, |a, b| a.1[axis].total_cmp(&b.1[axis]));
+            median.1[axis]
+        });
+        // The fastest come last.
+        let typical = samples.len() - samples.len() / FASTEST;
+        samples.select_nth_unstable_by(typical - 1, |a, b| a.0.total_cmp(&b.0));
         let speed = samples[..typical].iter().map(|sample| sample.0).sum::<f32>() / typical as f32;
         let is_fast = |sample: &&(f32, [f32; 3])| sample.0 > MAX_SPEEDS * speed;
         let all = samples.len() as f32;

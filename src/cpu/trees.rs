@@ -152,8 +152,8 @@ impl Trees {
         }
     }
 
-    /// Returns these trees with the boxes of `current`. Objects without one are left out, and those of `others` are in no
-    /// tree. Nodes get the bounds of their children.
+    /// Returns these trees with the boxes of `current`. Objects without one are left out, and those of `others` are in
+    /// no tree. Nodes get the bounds of their children.
     pub fn refitted(
         &self,
         current: impl Fn(u32) -> Option<Aabb> + Sync + Send,
