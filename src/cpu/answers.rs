@@ -1,13 +1,13 @@
 use std::mem::take;
 
 use super::candidates::CachedPairs;
+use super::last_step::Searched;
 use super::lists::{Found, Lists, MAX_OF_ALL};
 use super::nearest::nearest;
 use super::pairs::PairSearch;
 use super::query_lists::QueryLists;
 use super::query_walk::Source;
 use super::ray_search;
-use super::table::Table;
 use super::trees::Trees;
 use crate::api::counters::{Counters, Output, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, RayMode};
@@ -20,7 +20,6 @@ use crate::layout::blocks::{QueryBlocks, QueryParams, RayBlocks, RayParams, add6
 use crate::layout::counters::Held;
 use crate::reference::host::HostScene;
 use crate::reference::outputs::Outputs;
-use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::queries::query::periods;
 use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_any::any_by;
@@ -30,20 +29,13 @@ use crate::shared::lists::sort_lists;
 use crate::shared::runs::RUN_LENGTH;
 
 pub(super) struct Answer<'a> {
-    admits: Option<&'a Admits<'a>>,
     pub outputs: Outputs<'a>,
     result: StepResult,
 }
 
 impl<'a> Answer<'a> {
-    pub fn new(
-        descriptor: &'a BroadPhaseDescriptor<'a>,
-        held: Held,
-        counters: Vec<u32>,
-        admits: Option<&'a Admits<'a>>,
-    ) -> Self {
+    pub fn new(descriptor: &'a BroadPhaseDescriptor<'a>, held: Held, counters: Vec<u32>) -> Self {
         Self {
-            admits,
             outputs: Outputs::new(descriptor, held, counters),
             result: StepResult::default(),
         }
@@ -56,18 +48,18 @@ impl<'a> Answer<'a> {
         })
     }
 
-    /// True if lists are sorted, so that their searches may use trees, which earlier searches decide.
+    /// True if lists are sorted: always those from trees.
     fn sorts_lists(&self, capacity: Option<u32>) -> bool {
         capacity.is_none() || self.outputs.is_sorted()
     }
 
-    /// Trees for `count` searches. Empty if they do not pay, if box tests are counted, or with a capacity, which must
-    /// keep the same rows without trees.
-    fn trees<'t>(&self, table: &'t Table, count: u32, capacity: Option<u32>) -> Vec<&'t Trees> {
+    /// Trees to search. Empty if box tests are counted, or with a capacity, which keeps the first rows in the order of
+    /// the passes.
+    fn trees<'t>(&self, searched: &Searched<'t>, capacity: Option<u32>) -> Vec<&'t Trees> {
         if capacity.is_some() || self.outputs.overrides.count_candidates {
             return Vec::new();
         }
-        table.trees(count)
+        searched.trees.clone()
     }
 
     /// Returns true if rays and queries need nothing but trees.
@@ -81,21 +73,24 @@ impl<'a> Answer<'a> {
         !rays && !queries && !self.outputs.overrides.count_candidates
     }
 
-    pub fn find_pairs(&mut self, table: &Table) -> Result<(), BroadPhaseError> {
+    /// Returns the number of tests of the search.
+    pub fn find_pairs(&mut self, search: &impl PairSearch, has_worlds: bool) -> Result<u64, BroadPhaseError> {
         let capacity = self.outputs.capacity(Output::Pairs);
-        let search = PairSearch::new(self.outputs.overrides, table, self.admits);
         let mut lists = search.find(capacity);
         completed(())?;
-        add64(&mut self.outputs.counters, word::PAIR_CANDIDATES, lists.candidates);
+        let tests = lists.candidates;
+        if self.outputs.overrides.count_candidates {
+            add64(&mut self.outputs.counters, word::PAIR_CANDIDATES, tests);
+        }
         let counts = take(&mut lists.counts);
-        if table.tables.own.params.has_worlds() {
+        if has_worlds {
             self.result.world_pairs = search.world_pairs(&counts);
         }
         (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |written, offsets| {
             let is_cut = offsets.last().is_some_and(|&needed| needed > written);
             search.write(lists, written, is_cut)
         })?;
-        Ok(())
+        Ok(tests)
     }
 
     pub fn take_pairs(&mut self, found: CachedPairs) -> Result<(), BroadPhaseError> {
@@ -107,37 +102,42 @@ impl<'a> Answer<'a> {
 
     pub fn run_queries(
         &mut self,
-        table: &Table,
+        searched: &Searched<'_>,
         scene: &HostScene<'_>,
         rays: RayParams,
         queries: QueryParams,
     ) -> Result<(), BroadPhaseError> {
-        let params = table.tables.own.params;
+        let params = searched.params;
         if !matches!(scene.query_input.rays, Rays::None) {
             let params = RayBlocks { table: params, rays };
-            self.cast_rays(table, &params, &scene.rays)?;
+            self.cast_rays(searched, &params, &scene.rays)?;
             if self.outputs.descriptor.outputs.ray_cells {
-                let reads = table.tables.reads(None);
                 (self.result.ray_cell_offsets, self.result.ray_cells) =
-                    self.outputs.list_ray_cells(params, &reads, &scene.rays, |_| {})?;
+                    self.outputs
+                        .list_ray_cells(params, &searched.reads, &scene.rays, |_| {})?;
             }
         }
         if !matches!(scene.query_input.queries, Queries::None) {
             let params = QueryBlocks { table: params, queries };
-            self.answer_queries(table, &params, &scene.queries)?;
+            self.answer_queries(searched, &params, &scene.queries)?;
         }
         Ok(())
     }
 
-    fn cast_rays(&mut self, table: &Table, params: &RayBlocks, rays: &[SweptRay]) -> Result<(), BroadPhaseError> {
+    fn cast_rays(
+        &mut self,
+        searched: &Searched<'_>,
+        params: &RayBlocks,
+        rays: &[SweptRay],
+    ) -> Result<(), BroadPhaseError> {
         let overrides = self.outputs.overrides;
-        let tables = table.tables.reads(None).rays(rays);
+        let tables = searched.reads.rays(rays);
         let options = &self.outputs.descriptor.outputs;
         let capacity = match options.ray_mode {
             RayMode::All => self.outputs.capacity(Output::RayHits),
             _ => None,
         };
-        let trees = self.trees(table, params.rays.count, capacity);
+        let trees = self.trees(searched, capacity);
         let counters = &mut self.outputs.counters;
         match options.ray_mode {
             RayMode::Closest => {
@@ -178,24 +178,23 @@ impl<'a> Answer<'a> {
 
     fn answer_queries(
         &mut self,
-        table: &Table,
+        searched: &Searched<'_>,
         params: &QueryBlocks,
         queries: &[Query],
     ) -> Result<(), BroadPhaseError> {
         let overrides = self.outputs.overrides;
-        let reads = table.tables.reads(self.admits);
-        let walks = reads.queries(queries, params.queries.self_query != self_query::NONE);
+        let walks = searched
+            .reads
+            .queries(queries, params.queries.self_query != self_query::NONE);
         if params.queries.nearest > 0 {
-            let trees = self.trees(table, params.queries.count, None);
+            let trees = self.trees(searched, None);
             self.result.query_nearest = nearest(params, &walks, &trees, overrides, &mut self.outputs.counters);
             return Ok(());
         }
         let capacity = self.outputs.capacity(Output::QueryObjects);
-        let trees = self.trees(table, params.queries.count, capacity);
+        let trees = self.trees(searched, capacity);
         let sources: Vec<_> = match trees[..] {
-            // To count box tests, walks are those of the passes.
-            [] if params.is_uniform() || overrides.count_candidates => vec![Source::Cells],
-            [] => table.boxes().into_iter().map(Source::Boxes).collect(),
+            [] => vec![Source::Cells],
             _ => trees.into_iter().map(Source::Trees).collect(),
         };
         // The tables of the third walk are those of the first.

@@ -1,23 +1,23 @@
 use std::mem::take;
 
 use super::answers::Answer;
-use super::candidate_cache::CandidateCache;
-use super::last_step::LastStep;
+use super::candidate_cache::{Before, CandidateCache};
+use super::last_step::{LastStep, needs_cells};
+use super::pairs::{CellSearch, TreeSearch};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, DescriptorError};
 use crate::api::input::Queries;
 use crate::api::queries::SelfQuery;
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
-use crate::layout::blocks::RayBlocks;
+use crate::layout::blocks::{QueryParams, RayBlocks, RayParams};
 use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::query_params;
 
-/// A CPU broad phase that reuses work of earlier steps: rays and queries search the last step's table, and steps in
-/// which objects move little reuse candidate pairs. Results are those of a new broad phase.
-/// [`BroadPhase`](crate::BroadPhase) uses a GPU if available.
+/// A CPU broad phase that reuses work of earlier steps: it refits trees, and while objects move little, tests candidate
+/// pairs. Results are those of a new broad phase. [`BroadPhase`](crate::BroadPhase) uses a GPU if available.
 ///
 /// ```
 /// use gpu_broad_phase::cpu::CpuBroadPhase;
@@ -80,11 +80,6 @@ impl CpuBroadPhase {
         self.cache.has_candidates()
     }
 
-    #[cfg(test)]
-    pub(super) fn has_table(&self) -> bool {
-        self.last.as_ref().is_some_and(|last| last.inputs().is_none())
-    }
-
     /// Sets the ray mode of later steps, and of queries to the last step's table.
     pub const fn set_ray_mode(&mut self, mode: crate::RayMode) {
         self.options.outputs.ray_mode = mode;
@@ -127,13 +122,10 @@ impl CpuBroadPhase {
         })?;
         let last = self.last.as_mut().ok_or(BroadPhaseError::NoStep)?;
         let (rays, queries) = query_params(last.held.objects.into(), &scene.query_input)?;
-        let searches = rays.count.saturating_add(queries.count);
-        let mut answer = Answer::new(&self.options, last.held, last.counters.clone(), None);
-        let table = last.table(&self.options)?;
-        answer.run_queries(table, &scene, rays, queries)?;
-        let result = answer.into_result()?;
-        table.searches = table.searches.saturating_add(searches);
-        Ok(result)
+        let mut answer = Answer::new(&self.options, last.held, last.counters.clone());
+        last.offer_trees(|inputs| self.cache.trees(inputs));
+        answer_queries(last, &mut answer, &scene, rays, queries, None)?;
+        answer.into_result()
     }
 
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {
@@ -151,7 +143,7 @@ impl CpuBroadPhase {
         scene: &Scene<'_>,
         admits: Option<&Admits<'_>>,
     ) -> Result<StepResult, BroadPhaseError> {
-        let (last, mut cache) = (self.last.take(), take(&mut self.cache));
+        let (before, mut cache) = (self.last.take(), take(&mut self.cache));
         if admits.is_none() {
             self.check_pair_filter(self.options.pairs, &scene.query.queries)?;
         }
@@ -159,34 +151,64 @@ impl CpuBroadPhase {
         self.descriptor().validate()?;
         let (rays, queries) = query_params(scene.object_count() as u64, &scene.query_input)?;
         let inputs = Inputs::of(&self.options, &scene)?;
-        let before = last.map(LastStep::into_objects);
-        let cached = cache.pairs(&self.options, &inputs, before, scene.has_queries(), admits)?;
-        let mut last = match &cached {
-            Some(cached) => LastStep::without_table(inputs, &cached.counts)?,
-            None => LastStep::with_table(&self.options, inputs)?,
-        };
-        let mut answer = Answer::new(&self.options, last.held, last.counters.clone(), admits);
+        let mut before = before.map(|before| Before::new(before, &inputs));
+        let cached = cache.pairs(&self.options, &inputs, before.as_mut(), scene.has_queries(), admits)?;
+        let counts = cached.as_ref().map(|cached| &cached.counts);
+        let trees = before.and_then(|before| before.trees);
+        let mut last = LastStep::new(&self.options, inputs, counts, trees)?;
+        let mut answer = Answer::new(&self.options, last.held, last.counters.clone());
         match cached {
             Some(cached) => answer.take_pairs(cached)?,
-            None if self.options.pairs => answer.find_pairs(last.table(&self.options)?)?,
+            None if self.options.pairs => find_pairs(&mut last, &mut answer, admits)?,
             None => {}
         }
         (last.held, last.counters) = (answer.outputs.held, answer.outputs.counters.clone());
         if scene.has_queries() {
-            let trees_suffice = |inputs: &&Inputs| {
-                let table = inputs.params[0];
-                answer.needs_only_trees(&RayBlocks { table, rays }, &scene)
-            };
-            let inputs = last.inputs().filter(trees_suffice);
-            let refitted = inputs.and_then(|inputs| cache.refitted(inputs));
-            let table = match &refitted {
-                Some(table) => table,
-                None => last.table(&self.options)?,
-            };
-            answer.run_queries(table, &scene, rays, queries)?;
+            last.offer_trees(|inputs| cache.trees(inputs));
+            answer_queries(&mut last, &mut answer, &scene, rays, queries, admits)?;
         }
         let result = answer.into_result()?;
         (self.last, self.cache) = (Some(last), cache);
         Ok(result)
     }
+}
+
+fn find_pairs(
+    last: &mut LastStep,
+    answer: &mut Answer<'_>,
+    admits: Option<&Admits<'_>>,
+) -> Result<(), BroadPhaseError> {
+    let descriptor = answer.outputs.descriptor;
+    let overrides = answer.outputs.overrides;
+    let params = last.inputs.params[0];
+    if needs_cells(descriptor, &params) {
+        let search = CellSearch::new(last.cells(descriptor)?, overrides, admits);
+        answer.find_pairs(&search, params.has_worlds())?;
+        return Ok(());
+    }
+    let (inputs, trees) = last.trees()?;
+    let search = TreeSearch::new(inputs, trees, overrides, admits);
+    let tests = answer.find_pairs(&search, params.has_worlds())?;
+    trees.searched(tests);
+    Ok(())
+}
+
+fn answer_queries(
+    last: &mut LastStep,
+    answer: &mut Answer<'_>,
+    scene: &HostScene<'_>,
+    rays: RayParams,
+    queries: QueryParams,
+    admits: Option<&Admits<'_>>,
+) -> Result<(), BroadPhaseError> {
+    let table = last.inputs.params[0];
+    let descriptor = answer.outputs.descriptor;
+    if needs_cells(descriptor, &table) || !answer.needs_only_trees(&RayBlocks { table, rays }, scene) {
+        last.cells(descriptor)?;
+    }
+    if !needs_cells(descriptor, &table) {
+        last.trees()?;
+    }
+    let records = last.records();
+    answer.run_queries(&last.searched(&records, admits), scene, rays, queries)
 }

@@ -1,12 +1,12 @@
 use super::candidates::{CachedPairs, Candidates};
+use super::last_step::{LastStep, needs_cells};
 use super::skin::Skin;
-use super::table::Table;
+use super::step_trees::StepTrees;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::BroadPhaseError;
-use crate::api::types::Aabb;
 use crate::reference::builder::Inputs;
 use crate::reference::pairs::pair_excludes::Admits;
-use crate::reference::params::fixed;
+use crate::reference::params::{fixed, overrides_of};
 
 /// Maximum number of steps without a trial, after trials that did not pay.
 const MAX_WAIT: u32 = 62;
@@ -28,21 +28,42 @@ struct Cached {
     steps: u32,
 }
 
+/// The step before.
+pub(super) struct Before {
+    pub inputs: Inputs,
+    pub pairs: u64,
+    /// Trees that may be refitted.
+    pub trees: Option<StepTrees>,
+}
+
+impl Before {
+    pub fn new(last: LastStep, inputs: &Inputs) -> Self {
+        let pairs = last.pairs();
+        let (before, trees) = last.into_trees();
+        let statics = before.params[0].static_count;
+        let same_statics = inputs.has_statics(statics, &before.objects, &before.worlds[1]);
+        Self {
+            pairs,
+            trees: trees.filter(|_| same_statics),
+            inputs: before,
+        }
+    }
+}
+
 impl CandidateCache {
-    /// Returns the pairs of a step from candidates, `None` if it needs a table. `before` has the objects and the number
-    /// of pairs of the step before.
+    /// Returns the pairs of a step from candidates, `None` if it needs a search. May take the trees of the step before,
+    /// or return others.
     pub fn pairs(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
         inputs: &Inputs,
-        before: Option<(Vec<Aabb>, u64)>,
+        before: Option<&mut Before>,
         has_queries: bool,
         admits: Option<&Admits<'_>>,
     ) -> Result<Option<CachedPairs>, BroadPhaseError> {
-        let capacities = &descriptor.outputs.capacities;
-        let is_cut = [capacities.pairs, capacities.entries].map(|rows| fixed(descriptor, rows).is_some());
-        let uses_candidates = descriptor.pairs && !descriptor.count_candidates && is_cut == [false; 2];
-        let Some((before, pairs)) = before.filter(|_| uses_candidates) else {
+        let is_cut = fixed(descriptor, descriptor.outputs.capacities.pairs).is_some();
+        let uses_candidates = descriptor.pairs && !is_cut && !needs_cells(descriptor, &inputs.params[0]);
+        let Some(before) = before.filter(|_| uses_candidates) else {
             return Ok(None);
         };
         if let Some(cached) = &mut self.cached {
@@ -51,21 +72,25 @@ impl CandidateCache {
                 return Ok(Some(pairs));
             }
             let has_paid = cached.steps >= cached.pays_after;
-            self.end(has_paid);
+            self.end(has_paid, inputs, before);
         }
         if self.wait > 0 {
             self.wait -= 1;
             return Ok(None);
         }
-        let Some(skin) = Skin::choose(inputs, &before, pairs, has_queries) else {
-            return Ok(None);
-        };
-        let Some(mut candidates) = Candidates::find(descriptor, inputs, &skin, pairs)? else {
-            self.end(false);
+        let Some(skin) = Skin::choose(inputs, &before.inputs.objects, before.pairs, has_queries) else {
             return Ok(None);
         };
         let pays_after = skin.pays_after;
-        drop(before);
+        let trees = before.trees.take();
+        let mut candidates = match Candidates::find(inputs, &skin, trees, before.pairs, overrides_of(descriptor))? {
+            Ok(candidates) => candidates,
+            Err(trees) => {
+                before.trees = Some(trees);
+                self.wait_longer(false);
+                return Ok(None);
+            }
+        };
         let pairs = candidates.pairs(inputs, admits)?;
         self.cached = Some(Cached {
             candidates,
@@ -75,27 +100,33 @@ impl CandidateCache {
         Ok(pairs)
     }
 
-    /// As [`Candidates::refitted`].
-    pub fn refitted(&self, inputs: &Inputs) -> Option<Table> {
-        self.cached.as_ref()?.candidates.refitted(inputs)
+    /// Returns trees that may be refitted to a step's boxes.
+    pub fn trees(&self, inputs: &Inputs) -> Option<StepTrees> {
+        self.cached.as_ref()?.candidates.trees(inputs).cloned()
     }
 
     pub const fn has_candidates(&self) -> bool {
         self.cached.is_some()
     }
 
+    /// Drops candidates, and returns their trees to `before`.
+    fn end(&mut self, has_paid: bool, inputs: &Inputs, before: &mut Before) {
+        if let Some(cached) = self.cached.take()
+            && before.trees.is_none()
+        {
+            before.trees = cached.candidates.into_trees(inputs);
+        }
+        self.wait_longer(has_paid);
+    }
+
     /// Waits are even: a scene that changes in every other step is tried in both kinds of steps.
-    fn end(&mut self, has_paid: bool) {
-        let last_wait = if has_paid {
+    fn wait_longer(&mut self, has_paid: bool) {
+        self.last_wait = if has_paid {
             0
         } else {
             (2 * self.last_wait + 2).min(MAX_WAIT)
         };
-        *self = Self {
-            cached: None,
-            wait: last_wait,
-            last_wait,
-        };
+        self.wait = self.last_wait;
     }
 }
 
@@ -107,8 +138,8 @@ mod tests {
     use crate::cpu::CpuBroadPhase;
     use crate::cpu::tests::Random;
 
-    /// Returns the number of steps without a table, of 20. Half of them have rays.
-    fn steps_without_table(mut advance: impl FnMut(usize, &mut Aabb, &mut Random)) -> usize {
+    /// Returns the number of steps with candidates, of 20. Half of them have rays.
+    fn steps_with_candidates(mut advance: impl FnMut(usize, &mut Aabb, &mut Random)) -> usize {
         let mut random = Random(3);
         let mut place = || [0; 3].map(|_| random.range(0.0, 20.0));
         let mut objects: Vec<_> = (0..2000).map(|_| Aabb::from_center_half(place(), [0.5; 3])).collect();
@@ -124,7 +155,7 @@ mod tests {
                 scene.query.rays = rays[..].into();
             }
             broad_phase.step_scene(&scene).unwrap();
-            count += usize::from(!broad_phase.has_table());
+            count += usize::from(broad_phase.has_candidates());
             for (index, object) in objects.iter_mut().enumerate() {
                 advance(index, object, &mut random);
             }
@@ -138,10 +169,10 @@ mod tests {
     }
 
     #[test]
-    fn calm_steps_need_no_table_even_with_a_few_bullets() {
-        assert_eq!(steps_without_table(|_, _, _| {}), 19);
+    fn calm_steps_reuse_candidates_even_with_a_few_bullets() {
+        assert_eq!(steps_with_candidates(|_, _, _| {}), 19);
         let calm = |_: usize, object: &mut Aabb, random: &mut Random| shift(object, random.range(-0.02, 0.02));
-        assert_eq!(steps_without_table(calm), 19);
+        assert!(steps_with_candidates(calm) >= 18);
         let bullets = |index: usize, object: &mut Aabb, random: &mut Random| {
             shift(
                 object,
@@ -152,19 +183,19 @@ mod tests {
                 },
             );
         };
-        assert!(steps_without_table(bullets) > 15);
+        assert!(steps_with_candidates(bullets) > 15);
     }
 
     #[test]
     fn boxes_that_jump_are_not_kept() {
         let jump = |_: usize, object: &mut Aabb, random: &mut Random| shift(object, random.range(-2.0, 2.0));
-        assert_eq!(steps_without_table(jump), 0);
+        assert_eq!(steps_with_candidates(jump), 0);
         // Trials become rarer if calm steps deceive.
         let mut step = 0;
         let deceive = |index: usize, object: &mut Aabb, random: &mut Random| {
             step += usize::from(index == 0);
             shift(object, if step % 2 > 0 { 0.001 } else { random.range(-2.0, 2.0) });
         };
-        assert!(steps_without_table(deceive) < 6);
+        assert!(steps_with_candidates(deceive) < 6);
     }
 }

@@ -2,43 +2,37 @@
 //! within their grown boxes. See the neighbour lists of Verlet, "Computer 'Experiments' on Classical Fluids" (1967).
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use super::boxes::have_filters;
 use super::object_counts::ObjectCounts;
-use super::pairs::PairSearch;
+use super::pairs::{PairSearch, TreeSearch};
 use super::skin::{Skin, most_candidates};
-use super::table::Table;
-use crate::api::descriptor::{BroadPhaseDescriptor, OutputOptions, Scheme};
+use super::step_trees::StepTrees;
+use super::trees::Trees;
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::types::{Aabb, Pair};
-use crate::layout::blocks::{Overrides, QueryBlocks};
-use crate::layout::grid::{Class, Params, Record, classify};
-use crate::reference::builder::{Inputs, Table as CellTable, Tables};
+use crate::layout::blocks::Overrides;
+use crate::layout::grid::Class;
+use crate::reference::builder::Inputs;
 use crate::reference::pairs::pair_excludes::{Admits, Excludes};
-use crate::reference::pairs::pair_static::box_query;
 use crate::reference::pairs::pair_walk::passes_filters;
-use crate::reference::params::overrides_of;
-use crate::reference::queries::query_walk::walk_query;
-use crate::shared::runs::{RUN_LENGTH, in_runs, map, walk};
+use crate::shared::runs::{RUN_LENGTH, Rows, in_runs, walk_in_runs_of};
 
 /// At most one object in this many may be outside of its grown box.
 const MOST_OUTSIDE: usize = 8;
-/// Box tests that take as long as finding candidates, per object, and as long as beginning a search.
-const TESTS_TO_FIND: f32 = 128.0;
-const TESTS_PER_SEARCH: f32 = 128.0;
-/// Maximum number of moving objects in no tree. Each search tests all of them.
-const MAX_TREELESS: usize = 64;
+/// Searches for boxes outside of their grown boxes that take as long as finding candidates, per object.
+const SEARCHES_TO_FIND: f32 = 0.5;
+/// Groups of eight boxes outside that a thread searches at once.
+const GROUPS_PER_RUN: u32 = 16;
 
 // Runs have whole words of bits.
 const _: () = assert!(RUN_LENGTH.is_multiple_of(u64::BITS));
 
 #[derive(Clone, Debug)]
 pub(super) struct Candidates {
-    /// In the hierarchical scheme, since other schemes may test all pairs of grown boxes.
-    descriptor: BroadPhaseDescriptor<'static>,
-    /// Table of the grown boxes.
-    grown: Table,
+    /// Boxes grown by the skin, and trees of them.
+    grown: Vec<Aabb>,
+    trees: StepTrees,
+    statics: u32,
     worlds: [Vec<u32>; 2],
     /// Only the extents of the grown boxes.
     extents: [ObjectCounts; 2],
@@ -46,9 +40,9 @@ pub(super) struct Candidates {
     begins: Vec<u32>,
     /// Partners of greater index, ascending.
     partners: Vec<u32>,
-    /// Estimated box tests of searches for boxes outside of their grown boxes: of a search, and of all so far.
-    tests_per_search: f32,
-    tests: f32,
+    has_filters: bool,
+    /// Number of searches for boxes outside of their grown boxes.
+    searches: usize,
 }
 
 /// Pairs of a step, and counts of its moving and its static objects.
@@ -78,39 +72,38 @@ impl Comparison {
 }
 
 impl Candidates {
-    /// Finds candidates. Returns `None` if they would take more memory than the table and `pairs` of a step, or too
-    /// many box tests.
+    /// Finds candidates with `trees` of the step before. Returns trees if candidates would take more memory than the
+    /// step and its `pairs`.
     pub fn find(
-        descriptor: &BroadPhaseDescriptor<'_>,
         inputs: &Inputs,
         skin: &Skin<'_>,
+        trees: Option<StepTrees>,
         pairs: u64,
-    ) -> Result<Option<Self>, BroadPhaseError> {
-        let descriptor = BroadPhaseDescriptor {
-            label: None,
-            pair_filter: None,
-            scheme: Scheme::Hierarchical,
-            outputs: OutputOptions::default(),
-            ..*descriptor
+        overrides: Overrides,
+    ) -> Result<Result<Self, StepTrees>, BroadPhaseError> {
+        let grown = Inputs {
+            objects: skin.grown(inputs),
+            exclusion_table: Vec::new(),
+            worlds: inputs.worlds.clone(),
+            ..*inputs
         };
-        let statics = inputs.params[0].static_count as usize;
-        let grown = Inputs::of_prepared(&descriptor, skin.grown(inputs), statics, inputs.worlds.clone())?;
-        let mut grown = Table::build(&descriptor, grown)?;
-        let objects = inputs.objects.len();
-        let most = most_candidates(objects, grown.tables.bytes(), pairs);
-        let search = PairSearch::new(overrides_of(&descriptor), &grown, None);
-        let [tests, sampled] = search.sampled_tests_and_pairs();
-        if sampled * objects as f32 > most as f32 || (tests > TESTS_TO_FIND && !search.has_trees()) {
-            return Ok(None);
+        let trees = match trees {
+            Some(trees) => trees.fitted(&grown),
+            None => StepTrees::new(&grown, None),
+        };
+        completed(())?;
+        let most = most_candidates(inputs.objects.len(), trees.bytes(), pairs);
+        let search = TreeSearch::new(&grown, &trees, overrides, None);
+        if search.estimated_pairs() > most as f32 {
+            return Ok(Err(trees));
         }
         let found = search.find(None);
         completed(())?;
-        let count = found.counts.iter().map(|&count| u64::from(count)).sum::<u64>();
-        if count > most {
-            return Ok(None);
+        if found.counts.iter().map(|&count| u64::from(count)).sum::<u64>() > most {
+            return Ok(Err(trees));
         }
-        let found = completed(search.write(found, count as u32, false))?;
-        let mut begins = vec![0; objects + 1];
+        let found = completed(search.write(found, u32::MAX, false))?;
+        let mut begins = vec![0; inputs.objects.len() + 1];
         for pair in &found {
             begins[pair.a as usize + 1] += 1;
         }
@@ -119,19 +112,16 @@ impl Candidates {
             total += *begin;
             *begin = total;
         }
-        grown.tables.drop_entries();
-        Ok(Some(Self {
-            descriptor,
-            extents: [0, 1].map(|table| {
-                let objects = inputs.params[table].objects(&grown.tables.objects);
-                ObjectCounts::of_extent(objects)
-            }),
-            grown,
-            worlds: inputs.worlds.clone(),
+        Ok(Ok(Self {
+            trees,
+            statics: inputs.params[0].static_count,
+            extents: [0, 1].map(|table| ObjectCounts::of_extent(grown.params[table].objects(&grown.objects))),
+            grown: grown.objects,
+            worlds: grown.worlds,
             begins,
             partners: found.into_iter().map(|pair| pair.b).collect(),
-            tests_per_search: TESTS_PER_SEARCH + 2.0 * tests,
-            tests: 0.0,
+            has_filters: overrides.filters,
+            searches: 0,
         }))
     }
 
@@ -141,29 +131,19 @@ impl Candidates {
         inputs: &Inputs,
         admits: Option<&Admits<'_>>,
     ) -> Result<Option<CachedPairs>, BroadPhaseError> {
-        let params = &inputs.params[0];
         let objects = inputs.objects.len();
-        let known = self.begins.len() - 1;
-        if params.static_count != self.grown.tables.own.params.static_count || 2 * objects < known {
+        if inputs.params[0].static_count != self.statics || 2 * objects < self.grown.len() {
             return Ok(None);
         }
         let compared = self.compared(inputs);
         let outside = compared.outside.len();
-        let tests = outside as f32 * self.tests_per_search;
-        let static_is_outside = compared
-            .outside
-            .first()
-            .is_some_and(|&first| first < params.static_count);
-        let is_over = self.tests + tests > TESTS_TO_FIND * objects as f32;
+        let static_is_outside = compared.outside.first().is_some_and(|&first| first < self.statics);
+        let is_over = (self.searches + outside) as f32 > SEARCHES_TO_FIND * objects as f32;
         if static_is_outside || outside > objects / MOST_OUTSIDE || is_over {
             return Ok(None);
         }
-        self.tests += tests;
-        let excludes = Excludes {
-            exclusions: inputs.exclusions,
-            table: &inputs.exclusion_table,
-            admits,
-        };
+        self.searches += outside;
+        let excludes = inputs.excludes(admits);
         let of_outside = self.pairs_of_outside(inputs, &compared, excludes)?;
         let pairs = completed(self.pairs_in_runs(inputs, &compared, excludes, &of_outside))?;
         Ok(Some(CachedPairs {
@@ -173,8 +153,22 @@ impl Candidates {
         }))
     }
 
+    /// Returns trees that may be refitted to a step's boxes. `None` if static boxes changed.
+    pub fn trees(&self, inputs: &Inputs) -> Option<&StepTrees> {
+        self.has_statics_of(inputs).then_some(&self.trees)
+    }
+
+    /// As [`trees`](Self::trees).
+    pub fn into_trees(self, inputs: &Inputs) -> Option<StepTrees> {
+        self.has_statics_of(inputs).then_some(self.trees)
+    }
+
+    fn has_statics_of(&self, inputs: &Inputs) -> bool {
+        inputs.has_statics(self.statics, &self.grown, &self.worlds[1])
+    }
+
     fn compared(&self, inputs: &Inputs) -> Comparison {
-        let grown = &self.grown.tables.objects;
+        let grown = &self.grown;
         let statics = inputs.params[0].static_count;
         let is_uniform = inputs.params[0].is_uniform();
         let in_run = |run: Range<u32>| {
@@ -224,7 +218,7 @@ impl Candidates {
         self.worlds[table].get(place) == inputs.worlds[table].get(place)
     }
 
-    /// Returns the pairs of objects outside of their grown boxes with all others, ascending.
+    /// Returns the pairs of objects outside of their grown boxes, ascending.
     fn pairs_of_outside(
         &self,
         inputs: &Inputs,
@@ -236,50 +230,34 @@ impl Candidates {
             return Ok(Vec::new());
         }
         let objects = &inputs.objects;
-        let boxes = outside.iter().map(|&object| objects[object as usize]).collect();
-        let mut worlds = [Vec::new(), Vec::new()];
-        if inputs.params[0].has_worlds() {
-            worlds[0] = outside.iter().map(|&object| inputs.world_of(object)).collect();
-        }
-        let table = Table::build(
-            &self.descriptor,
-            Inputs::of_prepared(&self.descriptor, boxes, 0, worlds)?,
-        )?;
-        let filters = self.descriptor.filters;
-        let tables = self.grown.tables.reads(None).queries(&[], false);
-        let params = QueryBlocks {
-            table: self.grown.tables.own.params,
-            ..QueryBlocks::default()
-        };
-        let without_filters = Overrides {
-            filters: false,
-            count_candidates: false,
-        };
-        // In the order of cells, so that neighbours find the same cells in the caches.
-        let search = |place: u32| {
-            let object = outside[table.tables.own.records[place as usize].object as usize];
-            let current = &objects[object as usize];
-            let Record { low, high, world, .. } = inputs.record(object);
-            let query = box_query(current, [low, high], world);
+        let boxes: Vec<_> = outside.iter().map(|&object| objects[object as usize]).collect();
+        let name = |index: u32| (outside[index as usize], inputs.world_of(outside[index as usize]));
+        let of_outside = Trees::new(&boxes, name, true);
+        let find = |rows: Rows<'_>| {
             let mut pairs = Vec::new();
-            for table in &tables {
-                walk_query(&params, table, without_filters, &query, |other, _| {
-                    let passes = |b: &Aabb| meets(current, b) && (!filters || passes_filters(current, b));
-                    if compared.is_inside(other) && passes(&objects[other as usize]) {
-                        pairs.push(Pair::new(object, other));
+            for row in rows {
+                let group = of_outside.group(row);
+                let mut accept = |a: u32, b: u32| {
+                    let [own, other] = [a, b].map(|object| &objects[object as usize]);
+                    let passes = !self.has_filters || passes_filters(own, other);
+                    if passes && !excludes.is_excluded(a, b) {
+                        pairs.push(Pair::new(a, b));
                     }
-                });
+                };
+                of_outside.pairs(&group, Some(row), &mut accept);
+                for trees in self.trees.all() {
+                    trees.pairs(&group, None, |a, b| {
+                        let meets = || meets(&objects[a as usize], &objects[b as usize]);
+                        if compared.is_inside(b) && meets() {
+                            accept(a, b);
+                        }
+                    });
+                }
             }
             pairs
         };
-        let mut all: Vec<_> = walk(outside.len() as u32, search).flatten().collect();
+        let mut all = walk_in_runs_of(GROUPS_PER_RUN, of_outside.groups(), find).concat();
         completed(())?;
-        let of_each_other = PairSearch::new(overrides_of(&self.descriptor), &table, None);
-        let found = of_each_other.find(None);
-        let found = completed(of_each_other.write(found, u32::MAX, false))?;
-        let named = |pair: Pair| Pair::new(outside[pair.a as usize], outside[pair.b as usize]);
-        all.extend(found.into_iter().map(named));
-        all.retain(|pair| !excludes.is_excluded(pair.a, pair.b));
         all.sort_unstable();
         Ok(all)
     }
@@ -327,64 +305,6 @@ impl Candidates {
             }
             pairs
         })
-    }
-
-    /// Returns a table without cells, for searches in trees: those of the grown boxes, refitted to a step's boxes.
-    /// `None` if too many objects are in no tree.
-    pub fn refitted(&self, inputs: &Inputs) -> Option<Table> {
-        let grown = &self.grown.tables;
-        let statics = inputs.params[0].static_count as usize;
-        if inputs.objects.len() != grown.objects.len() || inputs.objects[..statics] != grown.objects[..statics] {
-            return None;
-        }
-        let is_finite = |object: &Aabb| classify(object) == Class::Finite;
-        let is_in_tree = |object: u32| {
-            let [current, grown] = [&inputs.objects, &grown.objects].map(|objects| &objects[object as usize]);
-            is_finite(current) && is_finite(grown) && self.has_world(inputs, object)
-        };
-        let is_treeless = |object: &u32| {
-            let class = classify(&inputs.objects[*object as usize]);
-            matches!(class, Class::Finite | Class::Infinite) && !is_in_tree(*object)
-        };
-        let in_run = |run: Range<u32>| {
-            let moving = run.filter(|object| *object as usize >= statics);
-            moving.filter(is_treeless).collect::<Vec<_>>()
-        };
-        let treeless = in_runs(inputs.objects.len() as u32, in_run).concat();
-        if treeless.len() > MAX_TREELESS {
-            return None;
-        }
-        let have_filters = have_filters(&inputs.objects);
-        let treeless = treeless.into_iter().map(|object| inputs.record(object)).collect();
-        let current = |object: u32| Some(inputs.objects[object as usize]).filter(|_| is_in_tree(object));
-        let mut trees = self.grown.query_trees();
-        let own = trees
-            .next()
-            .map(|own| Arc::new(own.refitted(current, treeless, have_filters)));
-        let trees = own.into_iter().chain(trees.cloned()).collect();
-        let table_of = |table: &CellTable, params: Params| CellTable {
-            params: Params {
-                scheme: table.params.scheme,
-                ..params
-            },
-            grid: table.grid,
-            records: map(params.object_count, |place| {
-                inputs.record(table.records[place as usize].object)
-            }),
-            ..CellTable::default()
-        };
-        let tables = Tables {
-            objects: inputs.objects.clone(),
-            own: table_of(&grown.own, inputs.params[0]),
-            statics: grown
-                .statics
-                .as_ref()
-                .map(|statics| table_of(statics, inputs.params[1])),
-            exclusions: inputs.exclusions,
-            exclusion_table: inputs.exclusion_table.clone(),
-            counters: Vec::new(),
-        };
-        Some(Table::of_trees(tables, have_filters, trees))
     }
 }
 

@@ -1,8 +1,8 @@
 //! The broad phase on the CPU: the same results as on a GPU.
 //!
 //! [`step`] and [`step_scene`] are blocking functions. A [`BroadPhase`](crate::BroadPhase) with
-//! [`Backend::Cpu`](crate::Backend::Cpu) keeps the table for later rays and queries. Steps in which objects move little
-//! reuse candidate pairs. A [`CancelToken`] reports progress and stops work early.
+//! [`Backend::Cpu`](crate::Backend::Cpu) searches trees that steps refit, and reuses candidate pairs while objects move
+//! little. A [`CancelToken`] reports progress and stops work early.
 //!
 //! Pairs are sorted by `a`, then by `b`, before a capacity cuts them. Other rows may be in another order than a GPU's
 //! without [`ResultOrder::Sorted`](crate::ResultOrder::Sorted), and query distances may differ by 4 ulps. The CPU
@@ -24,7 +24,7 @@ mod query_lists;
 mod query_walk;
 mod ray_search;
 mod skin;
-mod table;
+mod step_trees;
 mod trees;
 
 #[doc(hidden)]

@@ -6,10 +6,9 @@ use super::trees::Trees;
 use crate::api::counters::word;
 use crate::api::queries::{NearestObject, self_query};
 use crate::layout::blocks::{Overrides, QueryBlocks};
-use crate::layout::grid::{cell_of, whole_cell_inverse};
+use crate::layout::grid::cell_of;
 use crate::reference::queries::query::{LoadedQuery, periods, squared_float};
 use crate::reference::queries::query_nearest::{Nearest, query_nearest};
-use crate::reference::queries::query_rings::fullest_first;
 use crate::reference::queries::query_walk::{QueryReads, passes};
 use crate::shared::runs::{self, Rows, map, walk_in_runs};
 
@@ -28,10 +27,10 @@ pub(super) fn nearest(
     let wanted = params.queries.nearest as usize;
     let mut nearest = vec![NearestObject::NONE; wanted * params.queries.count as usize];
     // Two walks ask the same queries.
+    let order = order_of(params, &walks[0], trees[0]);
     let walks: Vec<_> = walks.iter().zip(trees.iter().cycle()).collect();
     for walks in walks.chunks(2) {
         let input = walks[0].0;
-        let order = order_of(params, input);
         let run = |places: Rows<'_>| {
             let mut nearest = vec![NearestObject::NONE; wanted * places.range.len()];
             let mut answers = Vec::with_capacity(places.range.len());
@@ -63,14 +62,12 @@ pub(super) fn nearest(
     nearest
 }
 
-/// Queries in the order of their cells, `None` if they are already.
-fn order_of(params: &QueryBlocks, input: &QueryReads<'_>) -> Option<Vec<([i32; 3], u32)>> {
-    let (_, level) = fullest_first(input.table.grid).next()?;
+/// Queries in the order of cells of eight boxes, `None` if they are already.
+fn order_of(params: &QueryBlocks, input: &QueryReads<'_>, trees: &Trees) -> Option<Vec<([i32; 3], u32)>> {
     if params.queries.self_query != self_query::NONE {
         return None;
     }
-    let [x, y, z] = whole_cell_inverse(level.inverse, input.table.grid.stretch);
-    let inverse = [z, y, x];
+    let inverse = [1.0 / trees.leaf_side(); 3];
     let cell = |index: u32| {
         let (query, _) = input.begin(params, index);
         let low = [2, 1, 0].map(|axis| query.corners(axis)[0]);

@@ -1,5 +1,7 @@
 //! Numbers of objects, as the passes of a table count them.
 
+use std::ops::Range;
+
 use crate::api::counters::word;
 use crate::api::types::Aabb;
 use crate::layout::blocks::add64;
@@ -9,6 +11,7 @@ use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::entry_count::cover;
 use crate::reference::table::sample_statistics::{extent, sample_statistics};
 use crate::reference::table::size::OCTAVES;
+use crate::shared::runs::in_runs;
 
 /// Boxes within this multiple of the samples' extent fit the cells of the last level: the finest cell has at least
 /// 2^-`OCTAVES` of the extent. Exponents of cells end above the limit.
@@ -32,6 +35,26 @@ pub(super) struct ObjectCounts {
 }
 
 impl ObjectCounts {
+    /// Counts the moving and the static objects of a step.
+    pub fn of(inputs: &Inputs) -> [Self; 2] {
+        [0, 1].map(|table| {
+            let params = &inputs.params[table];
+            let objects = params.objects(&inputs.objects);
+            let of_run = |run: Range<u32>| {
+                let mut counts = Self::default();
+                for object in &objects[run.start as usize..run.end as usize] {
+                    counts.add_object(params, object);
+                }
+                counts
+            };
+            let mut counts = Self::default();
+            for of_run in in_runs(objects.len() as u32, of_run) {
+                counts.add(&of_run);
+            }
+            counts
+        })
+    }
+
     /// Returns only the extent of the finite objects.
     pub fn of_extent(objects: &[Aabb]) -> Self {
         let finite = objects.iter().filter(|object| classify(object) == Class::Finite);

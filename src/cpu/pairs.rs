@@ -1,219 +1,55 @@
-//! Pairs of a table, from cells or from trees.
+//! Pairs of a step. Rows are found in runs, then sorted.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::ascending::ascending;
 use super::boxes::LANES;
 use super::lists::{Found, Lists, MAX_OF_ALL};
-use super::table::Table;
+use super::step_trees::StepTrees;
 use super::trees::Trees;
-use crate::api::types::Pair;
+use crate::api::types::{Aabb, Pair};
 use crate::layout::blocks::{Overrides, PairBlocks};
-use crate::reference::pairs::pair_excludes::Admits;
+use crate::reference::builder::{Inputs, Tables};
+use crate::reference::pairs::pair_excludes::{Admits, Excludes};
 use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
-use crate::reference::pairs::pair_walk::{PairReads, Test, passes_filters, walk_pairs, walk_tests};
+use crate::reference::pairs::pair_walk::{PairReads, passes_filters, walk_pairs};
 use crate::reference::pairs::world_pairs::world_pairs;
 use crate::reference::params::pair_params;
 use crate::shared::runs::{RUN_LENGTH, Walked, walk_in_runs_of};
 
-/// Entries whose box tests are counted to choose between cells and trees.
-const SAMPLES: u32 = 256;
-/// Samples are walked twice, so at most one entry in 16 is one.
-const MIN_STEP: u32 = 16;
-/// Number of box tests in cells that take as long as a search in trees.
-const TESTS_PER_SEARCH: u64 = 256;
 /// Maximum number of pairs that are cached above a fixed capacity, 128 MiB. More are found three times: to count them,
 /// to find the last object, and to write.
 const MAX_OF_FIXED: u32 = 1 << 24;
+/// Rows that are walked to estimate the number of pairs. They are walked again, so at most one in 16 is.
+const SAMPLES: u32 = 64;
+const MIN_STEP: u32 = 16;
 
-/// Rows of pairs: those of moving objects with each other, by entry or by group of the trees, then those of moving with
-/// static objects, by record or by group.
-pub(super) struct PairSearch<'a> {
-    params: PairBlocks,
-    overrides: Overrides,
-    input: PairReads<'a>,
-    statics: Option<StaticPairReads<'a>>,
-    /// Trees of the moving, then of the static objects. `None`: cells are searched.
-    trees: Option<(Trees, Option<Trees>)>,
-}
+/// A search for all pairs, by row.
+pub(super) trait PairSearch: Sync {
+    /// Number of rows of a run.
+    const RUN: u32;
 
-impl<'a> PairSearch<'a> {
-    pub fn new(overrides: Overrides, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
-        let mut search = Self::of_cells(overrides, table, admits);
-        // Counted box tests must be those of the passes.
-        if !overrides.count_candidates && !search.params.table.is_uniform() && search.misses_are_many() {
-            search.use_trees(table);
-        }
-        search
-    }
+    fn rows(&self) -> u32;
 
-    fn of_cells(overrides: Overrides, table: &'a Table, admits: Option<&'a Admits<'a>>) -> Self {
-        let params = table.tables.own.params;
-        let reads = table.tables.reads(admits);
-        Self {
-            params: PairBlocks {
-                table: params,
-                pairs: pair_params(&params),
-            },
-            // Reading filters often misses the cache.
-            overrides: Overrides {
-                filters: overrides.filters && table.have_filters,
-                ..overrides
-            },
-            input: reads.pairs(),
-            statics: reads.static_pairs(),
-            trees: None,
-        }
-    }
+    /// Number of objects, moving and static.
+    fn objects(&self) -> u32;
 
-    fn use_trees(&mut self, table: &Table) {
-        let mut trees = table.pair_trees();
-        self.trees = trees.next().map(|own| (own, trees.next()));
-    }
+    fn walk(&self, row: u32, found: &mut Found<'_, Pair>) -> Walked;
 
-    fn misses_are_many(&self) -> bool {
-        let entries = self.input.table.ignored_begin(&self.params.table);
-        // Trees of many static boxes pay with many moving ones only.
-        let boxes_per_entry = u64::from(self.params.table.all_objects() / entries.max(1)).max(1);
-        let most = TESTS_PER_SEARCH * self.samples().len() as u64 * boxes_per_entry;
-        let mut misses = 0;
-        for entry in self.samples() {
-            let [tests, pairs] = self.tests_and_pairs(entry);
-            misses += tests - pairs;
-            if misses > most {
-                return true;
-            }
-        }
-        false
-    }
+    /// Returns the number of pairs of each world, modulo 2^32, from the counts of rows.
+    fn world_pairs(&self, counts: &[u32]) -> Vec<u32>;
 
-    fn samples(&self) -> impl ExactSizeIterator<Item = u32> {
-        let entries = self.input.table.ignored_begin(&self.params.table);
-        let step = (entries / SAMPLES).max(MIN_STEP) as usize;
-        (0..entries).step_by(step)
-    }
-
-    /// Returns the numbers of box tests in cells and of pairs of an entry.
-    fn tests_and_pairs(&self, entry: u32) -> [u64; 2] {
-        let counted = Overrides {
-            count_candidates: true,
-            ..self.overrides
-        };
-        let (mut tests, mut pairs) = (0, 0);
-        walk_tests(&self.params, &self.input, self.overrides, entry, |test| {
-            tests += 1;
-            pairs += u64::from(matches!(test, Test::Of { is_pair: true, .. }));
-        });
-        if let Some(statics) = &self.statics {
-            let mut found = 0;
-            let walked = walk_static(&self.params, statics, counted, entry, |_| found += 1);
-            tests += u64::from(walked.max(found));
-            pairs += u64::from(found);
-        }
-        [tests, pairs]
-    }
-
-    /// Returns the mean numbers of box tests in cells and of pairs of a sampled entry.
-    pub fn sampled_tests_and_pairs(&self) -> [f32; 2] {
-        let samples = self.samples().len().max(1) as f32;
-        let mut sums = [0; 2];
-        for entry in self.samples() {
-            let of_entry = self.tests_and_pairs(entry);
-            sums = [0, 1].map(|which| sums[which] + of_entry[which]);
-        }
-        sums.map(|sum| sum as f32 / samples)
-    }
-
-    pub const fn has_trees(&self) -> bool {
-        self.trees.is_some()
-    }
-
-    fn run_length(&self) -> u32 {
-        match &self.trees {
-            Some(_) => RUN_LENGTH / LANES as u32,
-            None => RUN_LENGTH,
-        }
-    }
-
-    fn own_rows(&self) -> u32 {
-        match &self.trees {
-            Some((trees, _)) => trees.groups(),
-            None => self.params.pairs.entry_rows,
-        }
-    }
-
-    fn rows(&self) -> u32 {
-        self.own_rows().saturating_add(match &self.trees {
-            Some((trees, statics)) => statics.as_ref().map_or(0, |_| trees.groups()),
-            None => self.params.pairs.static_rows(),
-        })
-    }
-
-    fn walk(&self, row: u32, found: &mut Found<'_, Pair>) -> Walked {
-        let (params, overrides) = (&self.params, self.overrides);
-        let place = row.checked_sub(self.own_rows());
-        let candidates = match (&self.trees, place, &self.statics) {
-            (Some((own, statics)), _, _) => {
-                let group = own.group(place.unwrap_or(row));
-                let (trees, index) = match (place, statics) {
-                    (Some(_), Some(statics)) => (statics, None),
-                    _ => (own, Some(row)),
-                };
-                trees.pairs(&group, index, |a, b| {
-                    if self.admits(a, b) {
-                        found.accept(Pair::new(a, b));
-                    }
-                });
-                0
-            }
-            (None, Some(record), Some(statics)) => {
-                let own = statics.own_records[record as usize].object;
-                walk_static(params, statics, overrides, record, |other| {
-                    found.accept(Pair::new(own, other));
-                })
-            }
-            _ => walk_pairs(params, &self.input, overrides, row, |own, other| {
-                found.accept(Pair::new(own, other));
-            }),
-        };
-        let is_invalid = false;
-        Walked { candidates, is_invalid }
-    }
-
-    fn admits(&self, a: u32, b: u32) -> bool {
-        let object = |index: u32| &self.input.objects[index as usize];
-        let passes = !self.overrides.filters || passes_filters(object(a), object(b));
-        passes && !self.input.excludes.is_excluded(a, b)
-    }
-
-    pub fn find(&self, capacity: Option<u32>) -> Lists<Pair> {
+    fn find(&self, capacity: Option<u32>) -> Lists<Pair> {
         let most = capacity.map_or(MAX_OF_ALL, |capacity| capacity.max(MAX_OF_FIXED) as usize);
-        Lists::find(most.min(MAX_OF_ALL), self.run_length(), self.rows(), &|row, found| {
-            self.walk(row, found)
-        })
-    }
-
-    /// Returns the number of pairs of each world, modulo 2^32.
-    pub fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
-        let Some((trees, _)) = &self.trees else {
-            return world_pairs(&self.params, self.input.table.records, self.input.values, counts);
-        };
-        let mut world_pairs = vec![0u32; self.params.table.world_count as usize];
-        let worlds = (0..trees.groups()).map(|group| trees.group(group).world as usize);
-        for (&count, world) in counts.iter().zip(worlds.clone().chain(worlds)) {
-            if count > 0 {
-                world_pairs[world] = world_pairs[world].wrapping_add(count);
-            }
-        }
-        world_pairs
+        let walk = |row, found: &mut Found<'_, Pair>| self.walk(row, found);
+        Lists::find(most.min(MAX_OF_ALL), Self::RUN, self.rows(), &walk)
     }
 
     /// Returns the first `written` pairs of all, sorted by `a`, then by `b`. `is_cut` if there are more.
-    pub fn write(&self, lists: Lists<Pair>, written: u32, is_cut: bool) -> Vec<Pair> {
+    fn write(&self, lists: Lists<Pair>, written: u32, is_cut: bool) -> Vec<Pair> {
         if written == 0 {
             return Vec::new();
         }
-        let objects = self.params.table.all_objects();
         let last = match is_cut && !lists.is_cached() {
             true => self.last_object(written),
             false => u32::MAX,
@@ -227,17 +63,15 @@ impl<'a> PairSearch<'a> {
                 .for_each(|pair| found.accept(pair));
             walked
         });
-        let mut pairs = ascending(runs, objects);
+        let mut pairs = ascending(runs, self.objects());
         pairs.truncate(written as usize);
         pairs
     }
 
     /// Returns `a` of the last of the first `written` pairs.
     fn last_object(&self, written: u32) -> u32 {
-        let counts: Vec<_> = (0..self.params.table.all_objects())
-            .map(|_| AtomicU32::new(0))
-            .collect();
-        walk_in_runs_of(self.run_length(), self.rows(), |rows| {
+        let counts: Vec<_> = (0..self.objects()).map(|_| AtomicU32::new(0)).collect();
+        walk_in_runs_of(Self::RUN, self.rows(), |rows| {
             let mut pairs = Vec::new();
             for row in rows {
                 self.walk(row, &mut Found::all(&mut pairs));
@@ -255,6 +89,150 @@ impl<'a> PairSearch<'a> {
     }
 }
 
+/// Rows are the groups of the moving objects, with each other, then with static objects.
+pub(super) struct TreeSearch<'a> {
+    own: &'a Trees,
+    statics: Option<&'a Trees>,
+    objects: &'a [Aabb],
+    worlds: u32,
+    has_filters: bool,
+    excludes: Excludes<'a>,
+}
+
+impl<'a> TreeSearch<'a> {
+    /// Searches the boxes of `trees`, which may be grown.
+    pub fn new(inputs: &'a Inputs, trees: &'a StepTrees, overrides: Overrides, admits: Option<&'a Admits<'a>>) -> Self {
+        Self {
+            own: &trees.own,
+            statics: trees.statics.as_deref(),
+            objects: &inputs.objects,
+            worlds: inputs.params[0].world_count,
+            // Reading filters often misses the cache.
+            has_filters: overrides.filters && (trees.own.have_filters || trees.has_static_filters()),
+            excludes: inputs.excludes(admits),
+        }
+    }
+
+    /// Returns the number of pairs, estimated from some rows.
+    pub fn estimated_pairs(&self) -> f32 {
+        let step = (self.rows() / SAMPLES).max(MIN_STEP) as usize;
+        let samples = (0..self.rows()).step_by(step);
+        let count = samples.len() as f32;
+        let mut pairs = Vec::new();
+        let mut found = Found::all(&mut pairs);
+        for row in samples {
+            self.walk(row, &mut found);
+        }
+        pairs.len() as f32 * self.rows() as f32 / count.max(1.0)
+    }
+
+    fn admits(&self, a: u32, b: u32) -> bool {
+        let object = |index: u32| &self.objects[index as usize];
+        let passes = !self.has_filters || passes_filters(object(a), object(b));
+        passes && !self.excludes.is_excluded(a, b)
+    }
+}
+
+impl PairSearch for TreeSearch<'_> {
+    const RUN: u32 = RUN_LENGTH / LANES as u32;
+
+    fn rows(&self) -> u32 {
+        let own = self.own.groups();
+        own + self.statics.map_or(0, |_| own)
+    }
+
+    fn objects(&self) -> u32 {
+        self.objects.len() as u32
+    }
+
+    /// Counts the tests of a box and a node.
+    fn walk(&self, row: u32, found: &mut Found<'_, Pair>) -> Walked {
+        let visit = |a, b| {
+            if self.admits(a, b) {
+                found.accept(Pair::new(a, b));
+            }
+        };
+        let candidates = match (row.checked_sub(self.own.groups()), self.statics) {
+            (Some(group), Some(statics)) => statics.pairs(&self.own.group(group), None, visit),
+            _ => self.own.pairs(&self.own.group(row), Some(row), visit),
+        };
+        Walked {
+            candidates,
+            is_invalid: false,
+        }
+    }
+
+    fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
+        let mut world_pairs = vec![0u32; self.worlds as usize];
+        let worlds = (0..self.own.groups()).map(|group| self.own.group(group).world as usize);
+        for (&count, world) in counts.iter().zip(worlds.clone().chain(worlds)) {
+            if count > 0 {
+                world_pairs[world] = world_pairs[world].wrapping_add(count);
+            }
+        }
+        world_pairs
+    }
+}
+
+/// Rows and box tests of the passes: those of moving objects with each other, by entry, then those of moving with
+/// static objects, by record.
+pub(super) struct CellSearch<'a> {
+    params: PairBlocks,
+    overrides: Overrides,
+    input: PairReads<'a>,
+    statics: Option<StaticPairReads<'a>>,
+}
+
+impl<'a> CellSearch<'a> {
+    pub fn new(tables: &'a Tables, overrides: Overrides, admits: Option<&'a Admits<'a>>) -> Self {
+        let table = tables.own.params;
+        let reads = tables.reads(admits);
+        Self {
+            params: PairBlocks {
+                table,
+                pairs: pair_params(&table),
+            },
+            overrides,
+            input: reads.pairs(),
+            statics: reads.static_pairs(),
+        }
+    }
+}
+
+impl PairSearch for CellSearch<'_> {
+    const RUN: u32 = RUN_LENGTH;
+
+    fn rows(&self) -> u32 {
+        self.params.pairs.rows
+    }
+
+    fn objects(&self) -> u32 {
+        self.params.table.all_objects()
+    }
+
+    fn walk(&self, row: u32, found: &mut Found<'_, Pair>) -> Walked {
+        let (params, overrides) = (&self.params, self.overrides);
+        let candidates = match (row.checked_sub(params.pairs.entry_rows), &self.statics) {
+            (Some(record), Some(statics)) => {
+                let own = statics.own_records[record as usize].object;
+                walk_static(params, statics, overrides, record, |other| {
+                    found.accept(Pair::new(own, other));
+                })
+            }
+            _ => walk_pairs(params, &self.input, overrides, row, |own, other| {
+                found.accept(Pair::new(own, other));
+            }),
+        };
+        Walked {
+            candidates,
+            is_invalid: false,
+        }
+    }
+
+    fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
+        world_pairs(&self.params, self.input.table.records, self.input.values, counts)
+    }
+}
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -289,6 +267,13 @@ mod tests {
             object
         };
         (0..count).map(|_| object()).collect()
+    }
+
+    fn pairs(search: &impl PairSearch) -> (Vec<Pair>, Vec<u32>) {
+        let mut lists = search.find(None);
+        let counts = std::mem::take(&mut lists.counts);
+        let worlds = search.world_pairs(&counts);
+        (search.write(lists, u32::MAX, false), worlds)
     }
 
     #[test]
@@ -326,16 +311,12 @@ mod tests {
                 ..Scene::default()
             })
             .unwrap();
-            let table = Table::build(&descriptor, Inputs::of(&descriptor, &scene).unwrap()).unwrap();
-            let mut search = PairSearch::of_cells(overrides_of(&descriptor), &table, None);
-            let pairs = |search: &PairSearch<'_>| {
-                let mut lists = search.find(None);
-                let counts = std::mem::take(&mut lists.counts);
-                let worlds = search.world_pairs(&counts);
-                (search.write(lists, u32::MAX, false), worlds)
-            };
-            let of_cells = pairs(&search);
-            search.use_trees(&table);
+            let inputs = Inputs::of(&descriptor, &scene).unwrap();
+            let tables = Tables::build(&descriptor, inputs.clone(), false).unwrap();
+            let overrides = overrides_of(&descriptor);
+            let of_cells = pairs(&CellSearch::new(&tables, overrides, None));
+            let trees = StepTrees::new(&inputs, None);
+            let search = TreeSearch::new(&inputs, &trees, overrides, None);
             assert!(
                 pairs(&search) == of_cells,
                 "case {case}: {counts:?} boxes, {worlds} worlds"
@@ -343,7 +324,9 @@ mod tests {
             assert!(of_cells.0.is_sorted_by(|a, b| a < b), "case {case}");
             // Without a cache, rows are walked again.
             let half = of_cells.0.len() / 2;
-            let lists = Lists::find(0, 9, search.rows(), &|row, found| search.walk(row, found));
+            let lists = Lists::find(0, 9, search.rows(), &|row, found: &mut Found<'_, Pair>| {
+                search.walk(row, found)
+            });
             assert!(
                 search.write(lists, half as u32, true) == of_cells.0[..half],
                 "case {case}"
@@ -351,29 +334,5 @@ mod tests {
             found += of_cells.0.len();
         }
         assert!(found > 50_000, "{found}");
-    }
-
-    #[test]
-    fn rods_on_three_axes_are_searched_by_trees_others_by_cells() {
-        for (length, axes, uses_trees) in [(50.0, 3, true), (50.0, 1, false), (1.0, 3, false)] {
-            let mut random = Random(7);
-            let mut place = || random.range(0.0, 100.0);
-            let objects: Vec<_> = (0..3000)
-                .map(|index| {
-                    let mut half = [0.5; 3];
-                    half[index % axes] = length;
-                    Aabb::from_center_half([place(), place(), place()], half)
-                })
-                .collect();
-            let descriptor = BroadPhaseDescriptor::default();
-            let scene = Scene {
-                objects: objects[..].into(),
-                ..Scene::default()
-            };
-            let inputs = Inputs::of(&descriptor, &HostScene::of(&scene).unwrap()).unwrap();
-            let table = Table::build(&descriptor, inputs).unwrap();
-            let search = PairSearch::new(overrides_of(&descriptor), &table, None);
-            assert_eq!(search.trees.is_some(), uses_trees, "length {length}, {axes} axes");
-        }
     }
 }

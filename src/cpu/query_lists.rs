@@ -48,7 +48,7 @@ impl<'a> QueryLists<'a> {
         let room = AtomicUsize::new(most);
         let is_plain = params.queries.self_query == self_query::NEIGHBORS && periods(params) == [0.0; 3];
         let queriers = match sources {
-            &[Source::Trees(trees)] if is_plain && !params.has_worlds() => Some(trees),
+            &[Source::Trees(trees)] if is_plain && !params.has_worlds() && trees.have_all() => Some(trees),
             _ => None,
         };
         let mut lists = Self {
@@ -170,7 +170,7 @@ impl<'a> QueryLists<'a> {
             return (answer, Walked { candidates, is_invalid });
         };
         let record = trees.record(0, index);
-        let answer = record.object;
+        let answer = trees.object(index);
         if answer != NONE {
             let object = trees.have_filters.then(|| input.objects[answer as usize]);
             let query = self_query_of(params, &object.unwrap_or(Aabb::point([0.0; 3])), &record);
@@ -189,7 +189,6 @@ impl<'a> QueryLists<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::boxes::Boxes;
     use super::super::lists::MAX_OF_ALL;
     use super::*;
     use crate::api::descriptor::BroadPhaseDescriptor;
@@ -231,9 +230,7 @@ mod tests {
             };
             let walks = trace.reads().queries(of_caller, of_caller.is_empty());
             let params = &trace.query_blocks;
-            let boxes: Vec<_> = walks.iter().map(|input| Boxes::new(input.table, false)).collect();
-            let of_boxes: Vec<_> = boxes.iter().map(Source::Boxes).collect();
-            let of_cells = vec![Source::Cells; walks.len()];
+            let sources = vec![Source::Cells; walks.len()];
             let all = trace.query_objects.len();
             assert!(all > 1000);
             for (most, count_candidates) in [MAX_OF_ALL, all * 2 / 3, 0]
@@ -244,9 +241,8 @@ mod tests {
                     filters: true,
                     count_candidates,
                 };
-                let sources = if count_candidates { &of_cells } else { &of_boxes };
                 let mut counters = vec![0; trace.counters.len()];
-                let lists = QueryLists::find(most, params, &walks, sources, overrides, &mut counters);
+                let lists = QueryLists::find(most, params, &walks, &sources, overrides, &mut counters);
                 assert_eq!(lists.counts, trace.query_counts);
                 let kept = lists.runs.iter().flatten().filter_map(|run| run.found.as_ref());
                 let kept: usize = kept.map(Vec::len).sum();
@@ -257,7 +253,7 @@ mod tests {
                 );
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
-                let lists = QueryLists::find(most, params, &walks, sources, overrides, &mut counters);
+                let lists = QueryLists::find(most, params, &walks, &sources, overrides, &mut counters);
                 let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
                 assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");
             }

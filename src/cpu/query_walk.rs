@@ -1,18 +1,14 @@
-use std::ops::Range;
-
-use super::boxes::{Block, Boxes, Place, Surroundings, overrides_of};
+use super::boxes::{Block, Place, overrides_of};
 use super::trees::Trees;
 use crate::layout::blocks::{Overrides, QueryBlocks};
-use crate::layout::grid::{DENSE, Record, ordered};
+use crate::layout::grid::{Record, ordered};
 use crate::reference::queries::query::{DISTANCE_BIAS, LARGEST_FLOAT, LoadedQuery, distance_key, distance_to};
-use crate::reference::queries::query_walk::{LevelLook, QueryReads, Walk, images, passes, walk_query};
+use crate::reference::queries::query_walk::{QueryReads, images, passes, walk_query};
 
 #[derive(Clone, Copy)]
 pub(super) enum Source<'a> {
     Cells,
-    /// The same objects in the same order as from cells.
-    Boxes(&'a Boxes),
-    /// The same objects in another order.
+    /// The same objects as from cells, in another order.
     Trees(&'a Trees),
 }
 
@@ -26,58 +22,13 @@ pub(super) fn walk(
     begin: u32,
     mut accept: impl FnMut(u32),
 ) -> u32 {
-    let boxes = match source {
-        Source::Boxes(boxes) => boxes,
+    match source {
         Source::Trees(trees) => {
             search(params, input, trees, overrides, query, begin, accept);
-            return 0;
+            0
         }
-        Source::Cells => return walk_query(params, input, overrides, query, |object, _| accept(object)),
-    };
-    if !query.answers {
-        return 0;
+        Source::Cells => walk_query(params, input, overrides, query, |object, _| accept(object)),
     }
-    let mut accept = |object, _| {
-        accept(object);
-        u32::MAX
-    };
-    let overrides = overrides_of(overrides, boxes.have_filters, query);
-    let table = input.table;
-    let mut walk = Walk::new(params, input, overrides, query, u32::MAX, &mut accept);
-    let test_all = |walk: &mut Walk<'_, _>, entries: Range<u32>| {
-        walk.query = query.nearest_of_all(params);
-        let place = Place::of(params, &walk.query);
-        let most = place.most(query.radius);
-        test(walk, boxes, &place, most, entries);
-    };
-    let large = table.large(params, query.world);
-    if !large.is_empty() {
-        test_all(&mut walk, large);
-    }
-    let second = query.second_images(params);
-    for (index, level) in table.grid.occupied_levels() {
-        match walk.look_of(query, second, level) {
-            LevelLook::Nowhere => {}
-            LevelLook::All => test_all(&mut walk, table.level(level, query.world)),
-            LevelLook::Cells => {
-                for image in images(second) {
-                    walk.query = query.image_of(params, image);
-                    if level.table_mask != DENSE {
-                        walk.walk_cells(level);
-                        continue;
-                    }
-                    let place = Place::of(params, &walk.query);
-                    let around = Surroundings::new(params, boxes, &place, index, level, table.grid.stretch);
-                    let most = place.most(query.radius);
-                    around.rows(query.radius, |y, z, [first, last]| {
-                        let [entries, _] = table.row(level, first, last, y, z, query.world);
-                        test(&mut walk, boxes, &place, most, entries);
-                    });
-                }
-            }
-        }
-    }
-    0
 }
 
 fn search(
@@ -138,21 +89,4 @@ pub(super) fn distance_of(
         }
         _ => distance_to(params, query, &record()),
     }
-}
-
-fn test<F: FnMut(u32, u32) -> u32>(
-    walk: &mut Walk<'_, F>,
-    boxes: &Boxes,
-    place: &Place,
-    most: f32,
-    entries: Range<u32>,
-) {
-    let records = walk.input.table.records;
-    boxes.near(entries, place, most, |entry| {
-        let record = &records[entry as usize];
-        if let Some(distance) = distance_to(walk.params, &walk.query, record) {
-            walk.found(record.object, distance);
-        }
-        most
-    });
 }

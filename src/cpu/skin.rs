@@ -1,7 +1,7 @@
 //! Chooses by how much boxes grow when their candidate pairs are kept.
 
 use crate::api::types::{Aabb, Pair};
-use crate::layout::grid::{Class, Params, Record, classify};
+use crate::layout::grid::{Class, Params, classify};
 use crate::reference::builder::Inputs;
 use crate::shared::runs::map;
 
@@ -17,23 +17,22 @@ const MAX_SPEEDS: f32 = 4.0;
 const MIN_SIDE: f32 = 0.25;
 /// Numbers of steps to choose from.
 const STEPS: [u16; 9] = [3, 4, 6, 8, 12, 16, 24, 32, 48];
-/// Costs in nanoseconds on two threads of a virtual machine, per object and per pair or candidate: of a step with a
-/// table, of finding candidates, and of a step with candidates.
-const PLAIN: [f32; 2] = [165.0, 30.0];
-const FIND: [f32; 2] = [200.0, 55.0];
-const CACHED: [f32; 2] = [40.0, 4.0];
-/// The same per search of a box outside of its grown box, and per object of trees and of their refit.
-const SEARCH: f32 = 1600.0;
-const TREES: f32 = 300.0;
-const REFIT: f32 = 35.0;
+/// Costs in nanoseconds on two threads of a virtual machine, per object and per pair or candidate: of a step that refits
+/// trees, of finding candidates, and of a step with candidates.
+const PLAIN: [f32; 2] = [80.0, 17.0];
+const FIND: [f32; 2] = [90.0, 20.0];
+const CACHED: [f32; 2] = [30.0, 4.0];
+/// The same per search of a box outside of its grown box, and per object of refitted trees for queries.
+const SEARCH: f32 = 400.0;
+const REFIT: f32 = 40.0;
 /// Candidates pay if steps take at most this share of the time of plain ones.
 const MAX_SHARE: f32 = 0.8;
 /// Pairs per box that a sparse scene is taken to have, since candidates are near misses, too.
 const MIN_PAIRS: f32 = 0.25;
 /// Share of the memory for candidates that their estimated number may take.
 const MEMORY_SHARE: f32 = 0.7;
-/// Bytes per object of a table: a record, a key, a value and two cells.
-const TABLE_BYTES: usize = size_of::<Record>() + 16;
+/// Bytes of trees per object.
+const TREE_BYTES: usize = 36;
 
 /// Growth of boxes by their motion since the step before.
 #[derive(Debug)]
@@ -48,11 +47,10 @@ pub(super) struct Skin<'a> {
     speed: f32,
 }
 
-/// Returns the number of candidates that take the memory of a table and of `pairs`, with what is stored per object.
-pub(super) fn most_candidates(objects: usize, table_bytes: u64, pairs: u64) -> u64 {
-    let of_objects = (objects * (size_of::<Aabb>() + size_of::<u32>())) as u64;
-    let bytes = table_bytes + pairs * size_of::<Pair>() as u64;
-    bytes.saturating_sub(of_objects) / size_of::<u32>() as u64
+/// Returns the number of candidates that take the memory of a step's trees and `pairs`, apart from boxes.
+pub(super) fn most_candidates(objects: usize, tree_bytes: usize, pairs: u64) -> u64 {
+    let bytes = tree_bytes as u64 + pairs * size_of::<Pair>() as u64;
+    (bytes / size_of::<u32>() as u64).saturating_sub(objects as u64)
 }
 
 impl<'a> Skin<'a> {
@@ -102,12 +100,12 @@ impl<'a> Skin<'a> {
             pairs_per_object * sides[..params.dimensions as usize].iter().map(growth).product::<f32>()
         };
         let cost = |[object, row]: [f32; 2], rows: f32| object + row * rows;
-        let [trees, refit] = if has_queries { [TREES, REFIT] } else { [0.0; 2] };
+        let refit = if has_queries { REFIT } else { 0.0 };
         let plain = cost(PLAIN, pairs_per_object);
-        let find = |steps: u16| cost(FIND, candidates(steps)) + trees;
+        let find = |steps: u16| cost(FIND, candidates(steps));
         let cached = |steps: u16| cost(CACHED, candidates(steps)) + SEARCH * fast + refit;
         let mean = |steps: u16| find(steps) / f32::from(steps) + cached(steps);
-        let most = most_candidates(count, (count * TABLE_BYTES) as u64, pairs) as f32 * MEMORY_SHARE;
+        let most = most_candidates(count, count * TREE_BYTES, pairs) as f32 * MEMORY_SHARE;
         let fits = STEPS
             .into_iter()
             .filter(|&steps| candidates(steps) * count as f32 <= most);

@@ -1,29 +1,26 @@
-//! Trees over the boxes of a table, for searches in any order.
+//! Trees over boxes, for searches in any order.
+
+mod build;
 
 use super::boxes::{Block, LANES, lanes_where, larger, smaller};
 use crate::api::types::{Aabb, NONE};
-use crate::layout::grid::{Params, Record, ordered, unordered};
-use crate::reference::rows::CellTable;
-use crate::shared::runs::{join, map};
+use crate::layout::grid::{Record, ordered, unordered};
+use crate::shared::runs::for_each;
 
-/// Axes on which a box is shorter than this share of its longest side do not count as long.
-const SHORT: f32 = 0.25;
-/// Sets of long axes.
-const SHAPES: usize = 7;
-/// Trees of 32 levels and of the large list.
-const ROOTS: usize = 33;
-/// Nodes on the way to a leaf of 2^32 entries.
-const PATH: usize = 8 * 11;
-/// Fewer items are arranged by one thread.
-const MANY: usize = 4096;
+/// Children of the nodes on the way to a leaf of 2^32 boxes.
+const PATH: usize = LANES * 11;
+/// Number of leaves that are measured.
+const SAMPLES: usize = 64;
+/// Leaves that a thread refits at once.
+const LEAVES_PER_RUN: usize = 128;
 /// No distance of these boxes is at most any other.
 const EMPTY: Block = [[[f32::NAN; LANES]; 3]; 2];
 
-/// For each world, one tree per level and one for the large list; for pairs, one per set of long axes. The eight
-/// children of a node follow each other.
+/// Trees of the boxes of each world, by the exponent of their longest side and by their long axes. The eight children
+/// of a node follow each other.
 #[derive(Clone, Debug)]
 pub(super) struct Trees {
-    /// Boxes of the children of each node. Leaves come first, whose children are objects.
+    /// Boxes of the children of each node. Leaves come first, whose children are objects. Lanes without a box are NaN.
     blocks: Vec<Block>,
     /// Object of each lane of the leaves, else [`NONE`].
     objects: Vec<u32>,
@@ -35,154 +32,35 @@ pub(super) struct Trees {
     roots: Vec<[u32; 2]>,
     /// World of each leaf.
     worlds: Vec<u32>,
-    /// Boxes with infinite bounds, which are in no tree.
-    infinite: Vec<Record>,
-    /// Largest coordinate of the other boxes.
+    /// Boxes in no tree: those with infinite bounds, and after a refit others.
+    treeless: Vec<Record>,
+    /// Largest coordinate of the boxes in trees.
     pub size: f32,
     pub have_filters: bool,
 }
 
-/// Use of a tree, which decides the shape of its nodes.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Purpose {
-    /// Nodes are nearly cubes.
-    Queries,
-    /// Nodes are nearly shaped like their boxes, so that few nodes meet. Boxes of other long axes are in other trees.
-    Pairs,
-}
-
-/// Center and entry of a box.
-type Item = ([f32; 3], u32);
-
 impl Trees {
-    pub fn new(params: &Params, table: CellTable<'_>, have_filters: bool, purpose: Purpose) -> Self {
-        let record = |entry: u32| &table.records[entry as usize];
-        let is_finite = |entry: &u32| {
-            let Record { low, high, .. } = record(*entry);
-            let mut bounds = low.iter().chain(high);
-            bounds.all(|&bound| unordered(bound).is_finite())
-        };
-        let large = table.large_begin()..table.ignored_begin(params);
-        let (large, infinite): (Vec<_>, Vec<_>) = large.partition(is_finite);
-        let levels = table.grid.occupied_levels().map(|(_, level)| {
-            let [first, end] = [0, level.table_size].map(|bucket| table.starts[(level.table_base + bucket) as usize]);
-            (first..end).collect()
-        });
-        let mut groups: Vec<Vec<u32>> = levels.chain([large]).collect();
-        let of_tree = |entry: u32| {
-            let record = record(entry);
-            let shape = if purpose == Purpose::Pairs {
-                long_axes(record)
-            } else {
-                0
-            };
-            (record.world, shape)
-        };
-        if params.has_worlds() || purpose == Purpose::Pairs {
-            for entries in &mut groups {
-                entries.sort_by_cached_key(|&entry| of_tree(entry));
-            }
-        }
-        let trees = groups
-            .iter()
-            .flat_map(|entries| entries.chunk_by(|&a, &b| of_tree(a) == of_tree(b)));
-        let (mut blocks, mut names, mut leaves) = (Vec::new(), Vec::new(), Vec::new());
-        for entries in trees {
-            let mut items = map(entries.len() as u32, |index| {
-                let entry = entries[index as usize];
-                let Record { low, high, .. } = record(entry);
-                let center = |axis: usize| 0.5 * unordered(low[axis]) + 0.5 * unordered(high[axis]);
-                ([0, 1, 2].map(center), entry)
-            });
-            let centers = |axis: usize| items.iter().map(move |item| item.0[axis]);
-            let low = [0, 1, 2].map(|axis| centers(axis).fold(f32::INFINITY, f32::min));
-            let high = [0, 1, 2].map(|axis| centers(axis).fold(f32::NEG_INFINITY, f32::max));
-            let sides = match purpose {
-                Purpose::Queries => [1.0; 3],
-                Purpose::Pairs => {
-                    let mean = |axis: usize| {
-                        let lengths = items.iter().map(|&(_, entry)| lengths(record(entry))[axis]);
-                        lengths.sum::<f32>() / items.len() as f32
-                    };
-                    [0, 1, 2].map(mean)
-                }
-            };
-            arrange(&mut items, [low, high], sides);
-            let first = blocks.len() as u32;
-            blocks.extend(map(items.len().div_ceil(LANES) as u32, |leaf| {
-                let items = items[leaf as usize * LANES..].iter().take(LANES);
-                block_of(items.map(|&(_, entry)| record(entry)))
-            }));
-            names.extend(items.iter().map(|&(_, entry)| record(entry).object));
-            names.resize(blocks.len() * LANES, NONE);
-            leaves.push((record(entries[0]).world, first..blocks.len() as u32));
-        }
-        let bounds = blocks.iter().flatten().flatten().flatten();
-        let size = bounds.fold(0.0, |size, bound| larger(bound.abs(), size));
-        let mut ends: Vec<_> = (1..=blocks.len()).map(|leaf| (leaf * LANES) as u32).collect();
-        let (mut children, mut roots, mut worlds) = (Vec::new(), Vec::new(), Vec::new());
-        for (world, mut nodes) in leaves {
-            worlds.resize(nodes.end as usize, world);
-            while nodes.len() > 1 {
-                let firsts = nodes.clone().step_by(LANES);
-                children.extend(firsts.clone());
-                let parents: Vec<_> = firsts
-                    .map(|first| {
-                        let last = nodes.end.min(first + LANES as u32);
-                        ends.push(ends[last as usize - 1]);
-                        parent(&blocks[first as usize..last as usize])
-                    })
-                    .collect();
-                nodes = blocks.len() as u32..(blocks.len() + parents.len()) as u32;
-                blocks.extend(parents);
-            }
-            roots.push([world, nodes.start]);
-        }
-        roots.sort_unstable();
-        Self {
-            blocks,
-            objects: names,
-            ends,
-            children,
-            roots,
-            worlds,
-            infinite: infinite.into_iter().map(|entry| *record(entry)).collect(),
-            size,
-            have_filters,
-        }
-    }
-
-    /// Returns these trees with the boxes of `current`. Objects without one are left out, and those of `others` are in
-    /// no tree. Nodes get the bounds of their children.
-    pub fn refitted(
-        &self,
+    /// Changes the boxes to those of `current`, and what is in no tree. Lanes without a box are empty until the next
+    /// refit.
+    pub fn refit(
+        &mut self,
         current: impl Fn(u32) -> Option<Aabb> + Sync + Send,
-        others: Vec<Record>,
+        treeless: Vec<Record>,
         have_filters: bool,
-    ) -> Self {
+    ) {
         let leaves = self.worlds.len();
-        let current = |lane: usize| {
-            Some(self.objects[lane])
-                .filter(|&object| object != NONE)
-                .and_then(&current)
-        };
-        let leaf = |leaf: u32| {
-            let (mut block, mut objects) = (EMPTY, [NONE; LANES]);
-            for lane in 0..LANES {
-                let place = leaf as usize * LANES + lane;
-                let Some(object) = current(place) else { continue };
-                objects[lane] = self.objects[place];
-                for (sides, bounds) in block.iter_mut().zip([object.min, object.max]) {
-                    for (lanes, bound) in sides.iter_mut().zip(bounds) {
-                        lanes[lane] = bound;
-                    }
+        let objects = &self.objects;
+        let runs = self.blocks[..leaves].chunks_mut(LEAVES_PER_RUN).enumerate();
+        for_each(runs.collect(), |(run, blocks): (usize, &mut [Block])| {
+            let first = run * LEAVES_PER_RUN * LANES;
+            for (block, objects) in blocks.iter_mut().zip(objects[first..].chunks(LANES)) {
+                *block = EMPTY;
+                for (lane, object) in objects.iter().enumerate().filter(|(_, object)| **object != NONE) {
+                    let Some(object) = current(*object) else { continue };
+                    write_lane(block, lane, &object);
                 }
             }
-            (block, objects)
-        };
-        let (mut blocks, objects): (Vec<_>, Vec<_>) = map(leaves as u32, leaf).into_iter().unzip();
-        let bounds = blocks.iter().flatten().flatten().flatten();
-        let size = bounds.fold(0.0, |size, bound| larger(bound.abs(), size));
+        });
         for (node, &first) in (leaves..).zip(&self.children) {
             let first = first as usize;
             // The last node of a height may have fewer children.
@@ -191,21 +69,78 @@ impl Trees {
                 place == first || (ends(place - 1) < ends(place) && ends(place) <= ends(node))
             };
             let count = (first..node.min(first + LANES)).take_while(is_child).count();
-            let block = parent(&blocks[first..first + count]);
-            blocks.push(block);
+            self.blocks[node] = parent(&self.blocks[first..first + count]);
         }
-        Self {
-            blocks,
-            objects: objects.into_iter().flatten().collect(),
-            infinite: others,
-            size,
-            have_filters,
-            ..self.clone()
+        self.size = self.size_of_roots();
+        (self.treeless, self.have_filters) = (treeless, have_filters);
+    }
+
+    fn size_of_roots(&self) -> f32 {
+        let blocks = self.roots.iter().map(|root| &self.blocks[root[1] as usize]);
+        let bounds = blocks.flatten().flatten().flatten();
+        // Nodes without boxes are infinite.
+        let sizes = bounds.map(|bound| bound.abs()).filter(|size| size.is_finite());
+        sizes.fold(0.0, f32::max)
+    }
+
+    /// Returns the sum of the exponents of the sides of all leaves, but for those of trees with one leaf, and the number
+    /// of sides.
+    pub fn leaf_octaves(&self) -> [u64; 2] {
+        let leaves = self.worlds.len();
+        let parents = self.children.iter().zip(&self.blocks[leaves..]);
+        let parents = parents.filter(|(first, _)| (**first as usize) < leaves);
+        let sides = parents.flat_map(|(_, [low, high])| {
+            let lanes = low.iter().flatten().zip(high.iter().flatten());
+            lanes.map(|(low, high)| high - low)
+        });
+        let exponents = sides.filter(|side| *side > 0.0).map(|side| side.to_bits() >> 23);
+        exponents.fold([0; 2], |[sum, count], exponent| [sum + u64::from(exponent), count + 1])
+    }
+
+    /// Returns the longest side of a typical leaf, at least of the smallest positive float.
+    pub fn leaf_side(&self) -> f32 {
+        let step = (self.worlds.len() / SAMPLES).max(1);
+        let leaves = self.blocks[..self.worlds.len()].iter().step_by(step);
+        let mut sides: Vec<_> = leaves
+            .map(|block| {
+                let [low, high] = parent(&[*block]);
+                let side = |axis: usize| high[axis][0] - low[axis][0];
+                side(0).max(side(1)).max(side(2))
+            })
+            .collect();
+        let middle = sides.len() / 2;
+        match sides.is_empty() {
+            true => f32::MIN_POSITIVE,
+            false => sides
+                .select_nth_unstable_by(middle, f32::total_cmp)
+                .1
+                .max(f32::MIN_POSITIVE),
         }
     }
 
+    /// Number of lanes.
     pub fn lanes(&self) -> u32 {
         self.objects.len() as u32
+    }
+
+    /// Object of a lane, or [`NONE`].
+    pub fn object(&self, lane: u32) -> u32 {
+        let [low, _] = &self.blocks[lane as usize / LANES];
+        match low[0][lane as usize % LANES].is_nan() {
+            true => NONE,
+            false => self.objects[lane as usize],
+        }
+    }
+
+    /// True if each object is in a tree.
+    pub const fn have_all(&self) -> bool {
+        self.treeless.is_empty()
+    }
+
+    /// Bytes, without those of `treeless`.
+    pub fn bytes(&self) -> usize {
+        let words = [&self.objects, &self.ends, &self.children, &self.worlds];
+        size_of_val(&self.blocks[..]) + words.map(|words| size_of_val(&words[..])).iter().sum::<usize>()
     }
 
     pub fn record(&self, world: u32, lane: u32) -> Record {
@@ -231,17 +166,18 @@ impl Trees {
         distances: impl Fn(&Block, bool, f32) -> [f32; LANES],
         mut visit: impl FnMut(f32, u32, &dyn Fn() -> Record) -> f32,
     ) {
-        for record in self.infinite.iter().filter(|record| record.world == world) {
+        for record in self.treeless.iter().filter(|record| record.world == world) {
             most = visit(f32::NAN, record.object, &|| *record);
         }
         let leaves = self.worlds.len();
-        let mut stack = [(0.0f32, 0u32); ROOTS + PATH];
+        let mut stack = [(0.0f32, 0u32); PATH];
+        let mut roots = self.roots_of(world);
         let mut depth = 0;
-        for root in self.roots_of(world) {
-            stack[depth].1 = root;
-            depth += 1;
-        }
-        while depth > 0 {
+        loop {
+            if depth == 0 {
+                let Some(root) = roots.next() else { break };
+                (stack[0], depth) = ((0.0, root), 1);
+            }
             depth -= 1;
             let (distance, node) = stack[depth];
             if distance > most || (begin > 0 && self.ends[node as usize] <= begin) {
@@ -283,23 +219,23 @@ impl Trees {
     }
 
     pub fn groups(&self) -> u32 {
-        (self.worlds.len() + self.infinite.len()) as u32
+        (self.worlds.len() + self.treeless.len()) as u32
     }
 
     pub fn group(&self, index: u32) -> Group {
-        let index = index as usize;
-        match index.checked_sub(self.worlds.len()) {
+        let place = index as usize;
+        match place.checked_sub(self.worlds.len()) {
             None => Group {
-                block: self.blocks[index],
-                objects: std::array::from_fn(|lane| self.objects[index * LANES + lane]),
-                world: self.worlds[index],
+                block: self.blocks[place],
+                objects: std::array::from_fn(|lane| self.objects[place * LANES + lane]),
+                world: self.worlds[place],
             },
             Some(place) => {
-                let record = &self.infinite[place];
+                let record = &self.treeless[place];
                 let mut objects = [NONE; LANES];
                 objects[0] = record.object;
                 Group {
-                    block: block_of(std::iter::once(record)),
+                    block: block_of(record),
                     objects,
                     world: record.world,
                 }
@@ -308,103 +244,107 @@ impl Trees {
     }
 
     /// Passes the objects of a group and those of these trees that their boxes meet to `visit`. With the `index` of a
-    /// group of these trees, visits only its own objects and those of later groups.
-    pub fn pairs(&self, group: &Group, index: Option<u32>, mut visit: impl FnMut(u32, u32)) {
+    /// group of these trees, visits only its own objects and those of later groups. Returns the number of tests of a
+    /// box and a node.
+    pub fn pairs(&self, group: &Group, index: Option<u32>, mut visit: impl FnMut(u32, u32)) -> u32 {
         let leaves = self.worlds.len();
         let later = index
             .and_then(|index| (index as usize + 1).checked_sub(leaves))
             .unwrap_or(0);
-        for record in self.infinite[later..]
-            .iter()
-            .filter(|record| record.world == group.world)
-        {
-            let mut met = lanes_met(&group.block, record.low.map(unordered), record.high.map(unordered));
+        let others = self.treeless[later..].iter();
+        for record in others.filter(|record| record.world == group.world) {
+            let mut met = lanes_met(&group.block, &block_of(record), 0);
             while met != 0 {
                 visit(group.objects[met.trailing_zeros() as usize], record.object);
                 met &= met - 1;
             }
         }
         if index.is_some_and(|index| index as usize >= leaves) {
-            return;
+            return 0;
         }
-        let own = index.map_or(0, |index| index as usize);
-        let [low, high] = parent(&[group.block]).map(|sides| sides.map(|lanes| lanes[0]));
-        let mut stack = [0u32; ROOTS * SHAPES + PATH];
-        let mut depth = 0;
+        let own_end = index.map_or(0, |index| index * LANES as u32);
+        let around = parent(std::slice::from_ref(&group.block));
+        let mut tests = 0;
+        // Nodes, and the boxes of the group that meet a leaf.
+        let mut stack = [(0u32, 0u32); PATH];
         for root in self.roots_of(group.world) {
-            stack[depth] = root;
-            depth += 1;
-        }
-        while depth > 0 {
-            depth -= 1;
-            let node = stack[depth] as usize;
-            if self.ends[node] as usize <= own * LANES {
-                continue;
-            }
-            let block = &self.blocks[node];
-            if node >= leaves {
-                let mut near = lanes_met(block, low, high);
+            (stack[0], tests) = ((root, (1 << LANES) - 1), tests + 1);
+            let mut depth = 1;
+            while depth > 0 {
+                depth -= 1;
+                let (node, mut boxes) = stack[depth];
+                if self.ends[node as usize] <= own_end {
+                    continue;
+                }
+                let block = &self.blocks[node as usize];
+                let Some(inner) = (node as usize).checked_sub(leaves) else {
+                    tests += boxes.count_ones();
+                    while boxes != 0 {
+                        let lane = boxes.trailing_zeros() as usize;
+                        boxes &= boxes - 1;
+                        let mut met = lanes_met(block, &group.block, lane);
+                        if index == Some(node) {
+                            met &= (u32::MAX << lane) << 1;
+                        }
+                        while met != 0 {
+                            let other = node as usize * LANES + met.trailing_zeros() as usize;
+                            visit(group.objects[lane], self.objects[other]);
+                            met &= met - 1;
+                        }
+                    }
+                    continue;
+                };
+                let first = self.children[inner];
+                let mut near = lanes_met(block, &around, 0);
+                tests += near.count_ones();
                 while near != 0 {
-                    stack[depth] = self.children[node - leaves] + near.trailing_zeros();
-                    depth += 1;
+                    let lane = near.trailing_zeros();
                     near &= near - 1;
-                }
-                continue;
-            }
-            for (lane, &object) in group.objects.iter().enumerate().filter(|(_, object)| **object != NONE) {
-                let [low, high] = group.corners(lane);
-                let mut met = lanes_met(block, low, high);
-                if index == Some(node as u32) {
-                    met &= (u32::MAX << lane) << 1;
-                }
-                while met != 0 {
-                    visit(object, self.objects[node * LANES + met.trailing_zeros() as usize]);
-                    met &= met - 1;
+                    let child = first + lane;
+                    let boxes = match (child as usize) < leaves {
+                        true => lanes_met(&group.block, block, lane as usize),
+                        false => 1,
+                    };
+                    stack[depth] = (child, boxes);
+                    depth += usize::from(boxes != 0);
                 }
             }
         }
+        tests
     }
 }
 
-/// Boxes whose pairs are found together: those of a leaf, or an infinite one.
+/// Boxes whose pairs are found together: those of a leaf, or one that is in no tree.
 pub(super) struct Group {
     block: Block,
     objects: [u32; LANES],
     pub world: u32,
 }
 
-impl Group {
-    fn corners(&self, lane: usize) -> [[f32; 3]; 2] {
-        self.block.map(|sides| sides.map(|lanes| lanes[lane]))
-    }
-}
-
-/// Lanes of a block that a box meets, one bit each.
+/// Lanes of a block that the box of another lane meets, one bit each. The box is read where it is, since a copy on the
+/// stack takes longer than the comparison.
 #[inline(always)]
-fn lanes_met([lows, highs]: &Block, low: [f32; 3], high: [f32; 3]) -> u32 {
+fn lanes_met([lows, highs]: &Block, [low, high]: &Block, of: usize) -> u32 {
     lanes_where(|lane| {
-        let meets = |axis: usize| (lows[axis][lane] <= high[axis]) & (low[axis] <= highs[axis][lane]);
+        let meets = |axis: usize| (lows[axis][lane] <= high[axis][of]) & (low[axis][of] <= highs[axis][lane]);
         meets(0) & meets(1) & meets(2)
     })
 }
 
-/// Bits of the axes on which a box is long.
-fn long_axes(record: &Record) -> u32 {
-    let lengths = lengths(record);
-    let least = SHORT * lengths.into_iter().fold(0.0, f32::max);
-    (0..3).map(|axis| u32::from(lengths[axis] >= least) << axis).sum()
+fn write_lane(block: &mut Block, lane: usize, object: &Aabb) {
+    for (sides, bounds) in block.iter_mut().zip([object.min, object.max]) {
+        for (lanes, bound) in sides.iter_mut().zip(bounds) {
+            lanes[lane] = bound;
+        }
+    }
 }
 
-fn lengths(record: &Record) -> [f32; 3] {
-    [0, 1, 2].map(|axis| unordered(record.high[axis]) - unordered(record.low[axis]))
-}
-
-fn block_of<'r>(records: impl Iterator<Item = &'r Record>) -> Block {
+/// Returns the box of a record in the first lane.
+fn block_of(record: &Record) -> Block {
     let mut block = EMPTY;
-    for (lane, Record { low, high, .. }) in records.enumerate() {
-        for axis in 0..3 {
-            block[0][axis][lane] = unordered(low[axis]);
-            block[1][axis][lane] = unordered(high[axis]);
+    for (sides, bounds) in block.iter_mut().zip([record.low, record.high]) {
+        for (lanes, bound) in sides.iter_mut().zip(bounds) {
+            lanes[0] = unordered(bound);
         }
     }
     block
@@ -424,37 +364,4 @@ fn parent(children: &[Block]) -> Block {
         }
     }
     block
-}
-
-/// Halves the items at the median along the axis that is longest in units of `sides`, until eight are left. The nodes
-/// of every height are full, but for the last.
-fn arrange(items: &mut [Item], bounds: [[f32; 3]; 2], sides: [f32; 3]) {
-    if items.len() <= LANES {
-        return;
-    }
-    let [low, high] = bounds;
-    let length = |axis: usize| high[axis] - low[axis];
-    // Products, since sides may be 0.
-    let is_longer = |a: usize, b: usize| length(a) * sides[b] > length(b) * sides[a];
-    let axis = (1..3).fold(0, |longest, axis| if is_longer(axis, longest) { axis } else { longest });
-    let mut node = LANES;
-    while node * LANES < items.len() {
-        node *= LANES;
-    }
-    let middle = (items.len().div_ceil(node) / 2) * node;
-    items.select_nth_unstable_by(middle, |a, b| a.0[axis].total_cmp(&b.0[axis]));
-    let at = items[middle].0[axis];
-    let is_large = items.len() > MANY;
-    let (lower, upper) = items.split_at_mut(middle);
-    let (mut bounds_lower, mut bounds_upper) = (bounds, bounds);
-    (bounds_lower[1][axis], bounds_upper[0][axis]) = (at, at);
-    if is_large {
-        join(
-            || arrange(lower, bounds_lower, sides),
-            || arrange(upper, bounds_upper, sides),
-        );
-    } else {
-        arrange(lower, bounds_lower, sides);
-        arrange(upper, bounds_upper, sides);
-    }
 }

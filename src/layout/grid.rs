@@ -323,7 +323,20 @@ pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
     (moved + direction).clamp(-infinity, infinity)
 }
 
+#[inline]
 pub(crate) fn classify(object: &Aabb) -> Class {
+    let is_plain = |axis: usize| {
+        let [min, max] = [object.min[axis], object.max[axis]];
+        (min < max) & (min >= f32::MIN) & (max <= f32::MAX)
+    };
+    // Most boxes, without branches.
+    if is_plain(0) & is_plain(1) & is_plain(2) & (object.group & Aabb::EXCLUDED == 0) {
+        return Class::Finite;
+    }
+    classify_any(object)
+}
+
+fn classify_any(object: &Aabb) -> Class {
     if object.group & Aabb::EXCLUDED != 0 {
         return Class::Excluded;
     }

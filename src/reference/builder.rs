@@ -1,10 +1,12 @@
 //! The passes of a step up to its tables, in order: for the CPU engine, and for the trace, which watches them.
 
+use bytemuck::cast_slice;
+
 use super::host::HostScene;
 use super::outputs::scan_output;
 use super::pairs::pair_exclude::pair_exclude;
 use super::pairs::pair_excludes::{Admits, Excludes};
-use super::params::{fixed, params, prepared};
+use super::params::{fixed, prepared};
 use super::reads::{StepReads, TableReads};
 use super::rows::CellTable;
 use super::sort::sort_digit;
@@ -124,12 +126,6 @@ impl Table {
         })
     }
 
-    fn bytes(&self) -> u64 {
-        let records = [&self.records, &self.clusters].map(|records| size_of_val(&records[..]));
-        let words = [&self.keys, &self.values, &self.starts].map(|words| size_of_val(&words[..]));
-        records.into_iter().chain(words).sum::<usize>() as u64
-    }
-
     pub fn cells(&self) -> CellTable<'_> {
         CellTable {
             grid: &self.grid,
@@ -180,30 +176,6 @@ impl Inputs {
         })
     }
 
-    /// Inputs without excluded pairs, of prepared objects, `statics` of which are static.
-    pub fn of_prepared(
-        descriptor: &BroadPhaseDescriptor<'_>,
-        objects: Vec<Aabb>,
-        statics: usize,
-        worlds: [Vec<u32>; 2],
-    ) -> Result<Self, BroadPhaseError> {
-        let (static_objects, moving) = objects.split_at(statics);
-        let scene = HostScene {
-            objects: moving,
-            worlds: &worlds[0],
-            static_objects,
-            static_worlds: &worlds[1],
-            ..HostScene::default()
-        };
-        let params = params(descriptor, &scene)?;
-        Ok(Self {
-            params,
-            objects,
-            worlds,
-            ..Self::default()
-        })
-    }
-
     pub fn record(&self, object: u32) -> Record {
         let bounds = &self.objects[object as usize];
         Record {
@@ -212,6 +184,24 @@ impl Inputs {
             high: bounds.max.map(ordered),
             world: self.world_of(object),
         }
+    }
+
+    pub fn excludes<'a>(&'a self, admits: Option<&'a Admits<'a>>) -> Excludes<'a> {
+        Excludes {
+            exclusions: self.exclusions,
+            table: &self.exclusion_table,
+            admits,
+        }
+    }
+
+    /// True if the first `count` of `objects` are the static objects, with the same `worlds`.
+    pub fn has_statics(&self, count: u32, objects: &[Aabb], worlds: &[u32]) -> bool {
+        if count != self.params[0].static_count || worlds != self.worlds[1] {
+            return false;
+        }
+        // Words, since NaN differs from itself.
+        let [own, others] = [&self.objects, objects].map(|objects| cast_slice::<_, u32>(&objects[..count as usize]));
+        own == others
     }
 
     pub fn world_of(&self, object: u32) -> u32 {
@@ -268,19 +258,6 @@ impl Tables {
             exclusion_table,
             counters,
         })
-    }
-
-    /// Drops keys and values, which only the uniform scheme reads later.
-    pub(crate) fn drop_entries(&mut self) {
-        for table in [Some(&mut self.own), self.statics.as_mut()].into_iter().flatten() {
-            (table.keys, table.values) = (Vec::new(), Vec::new());
-        }
-    }
-
-    /// Bytes of the tables, without objects.
-    pub(crate) fn bytes(&self) -> u64 {
-        let tables = [Some(&self.own), self.statics.as_ref()].into_iter().flatten();
-        tables.map(Table::bytes).sum()
     }
 
     pub(crate) fn held(&self) -> Held {
