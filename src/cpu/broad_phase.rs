@@ -7,7 +7,7 @@ use super::pairs::{CellSearch, TreeSearch};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, DescriptorError};
 use crate::api::input::Queries;
-use crate::api::queries::SelfQuery;
+use crate::api::queries::{SelfQuery, self_query};
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
 use crate::layout::blocks::{QueryParams, RayBlocks, RayParams};
@@ -209,6 +209,6 @@ fn answer_queries(
     if !needs_cells(descriptor, &table) {
         last.trees()?;
     }
-    let records = last.records();
-    answer.run_queries(&last.searched(&records, admits), scene, rays, queries)
+    let tables = last.tables_of_records(queries.self_query != self_query::NONE);
+    answer.run_queries(&last.searched(&tables, admits), scene, rays, queries)
 }

@@ -142,10 +142,10 @@ impl LastStep {
         Searched { params, reads, trees }
     }
 
-    /// Returns tables of a self-query through trees: records only.
-    pub fn records(&self) -> [Table; 2] {
+    /// Returns tables for searches in trees, at most with the records of a self-query.
+    pub fn tables_of_records(&self, is_self_query: bool) -> [Table; 2] {
         let records = match (&self.cells, &self.trees) {
-            (None, Some(trees)) => trees.records(&self.inputs),
+            (None, Some(trees)) if is_self_query => trees.records(&self.inputs),
             _ => Default::default(),
         };
         let mut params = self.inputs.params.into_iter();

@@ -212,10 +212,11 @@ impl Trees {
         }
     }
 
+    /// Roots of a world. Trees of large boxes come first, since rays meet these first.
     fn roots_of(&self, world: u32) -> impl Iterator<Item = u32> {
         let first = self.roots.partition_point(|root| root[0] < world);
-        let roots = self.roots[first..].iter().take_while(move |root| root[0] == world);
-        roots.map(|root| root[1])
+        let end = self.roots.partition_point(|root| root[0] <= world);
+        self.roots[first..end].iter().rev().map(|root| root[1])
     }
 
     pub fn groups(&self) -> u32 {

@@ -7,12 +7,17 @@ use crate::layout::grid::{Class, Record, classify, ordered};
 use crate::shared::runs::{for_each, in_runs, join, map};
 
 /// Axes on which a box is shorter than this share of its longest side do not count as long.
-const SHORT: f32 = 0.25;
+const SHORT: f32 = 0.125;
+/// Number of exponents of the longest side that share a tree. More trees take longer to search than larger nodes.
+const EXPONENTS: i64 = 3;
 /// Fewer items are arranged by one thread.
 const MANY: usize = 4096;
 /// Keys of boxes that are in no tree.
 const INFINITE: u64 = u64::MAX - 1;
 const IGNORED: u64 = u64::MAX;
+/// Place of the exponent in a key, over the long axes.
+const EXPONENT_SHIFT: u32 = 3;
+const EXPONENT_MASK: u64 = 0xff;
 
 /// Center and index of a box.
 type Item = ([f32; 3], u32);
@@ -145,26 +150,34 @@ fn order_by_tree(boxes: &[Aabb], world: impl Fn(u32) -> u32 + Sync + Send) -> (V
     let mut distinct = distinct.concat();
     distinct.sort_unstable();
     distinct.dedup();
-    let trees = map(boxes.len() as u32, |index| {
+    let places = map(boxes.len() as u32, |index| {
         distinct.partition_point(|key| *key < keys[index as usize]) as u32
     });
     let mut counts = vec![0; distinct.len()];
-    for &tree in &trees {
-        counts[tree as usize] += 1;
+    for &place in &places {
+        counts[place as usize] += 1;
     }
-    let mut places = Vec::with_capacity(counts.len());
-    let mut total = 0;
-    for count in counts {
-        places.push(total);
-        total += count;
+    let classes = classes(&distinct, &counts);
+    let mut distinct = classes.clone();
+    distinct.sort_unstable();
+    distinct.dedup();
+    let tree_of = |class: &u64| distinct.partition_point(|other| other < class);
+    let trees: Vec<_> = classes.iter().map(tree_of).collect();
+    let mut ends = vec![0; distinct.len() + 1];
+    for (&tree, count) in trees.iter().zip(counts) {
+        ends[tree + 1] += count;
+    }
+    for tree in 1..ends.len() {
+        ends[tree] += ends[tree - 1];
     }
     let mut order = vec![0; boxes.len()];
-    for (index, &tree) in (0..).zip(&trees) {
-        let place = &mut places[tree as usize];
-        order[*place as usize] = index;
-        *place += 1;
+    for (index, &place) in (0..).zip(&places) {
+        let end = &mut ends[trees[place as usize]];
+        order[*end as usize] = index;
+        *end += 1;
     }
-    let mut ends = places;
+    // The end of each tree is now that of the next.
+    ends.pop();
     let mut last = |key: u64| {
         if distinct.pop_if(|last| *last == key).is_none() {
             return Vec::new();
@@ -175,6 +188,25 @@ fn order_by_tree(boxes: &[Aabb], world: impl Fn(u32) -> u32 + Sync + Send) -> (V
     last(IGNORED);
     let infinite = last(INFINITE);
     (order, ends, infinite)
+}
+
+/// Returns the keys of trees: exponents are replaced by classes, in the middle of one of which is the most frequent
+/// exponent.
+fn classes(keys: &[u64], counts: &[u32]) -> Vec<u64> {
+    let exponent = |key: u64| (key >> EXPONENT_SHIFT & EXPONENT_MASK) as usize;
+    let mut counts_of_exponents = [0u64; EXPONENT_MASK as usize + 1];
+    let finite = || keys.iter().zip(counts).filter(|(key, _)| **key < INFINITE);
+    for (&key, &count) in finite() {
+        counts_of_exponents[exponent(key)] += u64::from(count);
+    }
+    let fullest = (0..counts_of_exponents.len()).max_by_key(|&exponent| counts_of_exponents[exponent]);
+    let first = fullest.unwrap_or(0) as i64 - EXPONENTS / 2;
+    let class = |exponent: usize| (exponent as i64 - first).div_euclid(EXPONENTS) as u64 & EXPONENT_MASK;
+    let class_of = |&key: &u64| match key {
+        INFINITE.. => key,
+        _ => key & !(EXPONENT_MASK << EXPONENT_SHIFT) | class(exponent(key)) << EXPONENT_SHIFT,
+    };
+    keys.iter().map(class_of).collect()
 }
 
 /// World, exponent of the longest side, and long axes.
@@ -189,7 +221,7 @@ fn key_of(object: &Aabb, world: impl FnOnce() -> u32) -> u64 {
     let exponent = longest.to_bits() >> (f32::MANTISSA_DIGITS - 1);
     let is_long = |axis: usize| u32::from(lengths[axis] >= SHORT * longest) << axis;
     let axes: u32 = (0..3).map(is_long).sum();
-    u64::from(world()) << 32 | u64::from(exponent << 3 | axes)
+    u64::from(world()) << 32 | u64::from(exponent) << EXPONENT_SHIFT | u64::from(axes)
 }
 
 fn lengths(object: &Aabb) -> [f32; 3] {
