@@ -72,8 +72,7 @@ impl Comparison {
 }
 
 impl Candidates {
-    /// Finds candidates with `trees` of the step before. Returns trees if candidates would take more memory than the
-    /// step and its `pairs`.
+    /// Finds candidates. Returns trees if candidates would take more memory than the step and its `pairs`.
     pub fn find(
         inputs: &Inputs,
         skin: &Skin<'_>,

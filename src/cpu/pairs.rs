@@ -17,10 +17,9 @@ use crate::reference::pairs::world_pairs::world_pairs;
 use crate::reference::params::pair_params;
 use crate::shared::runs::{RUN_LENGTH, Walked, walk_in_runs_of};
 
-/// Maximum number of pairs that are cached above a fixed capacity, 128 MiB. More are found three times: to count them,
-/// to find the last object, and to write.
+/// Maximum number of pairs that are cached above a fixed capacity, 128 MiB. More are found three times.
 const MAX_OF_FIXED: u32 = 1 << 24;
-/// Rows that are walked to estimate the number of pairs. They are walked again, so at most one in 16 is.
+/// Rows that are walked to estimate the number of pairs, at most one in 16.
 const SAMPLES: u32 = 64;
 const MIN_STEP: u32 = 16;
 

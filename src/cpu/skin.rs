@@ -13,7 +13,7 @@ const MAX_SAMPLES: usize = 1024;
 const FASTEST: usize = 8;
 /// Boxes faster than this many typical speeds have a typical skin.
 const MAX_SPEEDS: f32 = 4.0;
-/// A side counts as at least this share of the longest, since flat boxes may share a plane.
+/// A side counts as at least this share of the longest.
 const MIN_SIDE: f32 = 0.25;
 /// Numbers of steps to choose from.
 const STEPS: [u16; 9] = [3, 4, 6, 8, 12, 16, 24, 32, 48];

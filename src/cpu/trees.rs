@@ -83,8 +83,7 @@ impl Trees {
         sizes.fold(0.0, f32::max)
     }
 
-    /// Returns the sum of the exponents of the sides of all leaves, but for those of trees with one leaf, and the number
-    /// of sides.
+    /// Returns the sum of the exponents of the sides of leaves in trees of several, and the number of sides.
     pub fn leaf_octaves(&self) -> [u64; 2] {
         let leaves = self.worlds.len();
         let parents = self.children.iter().zip(&self.blocks[leaves..]);
@@ -322,8 +321,8 @@ pub(super) struct Group {
     pub world: u32,
 }
 
-/// Lanes of a block that the box of another lane meets, one bit each. The box is read where it is, since a copy on the
-/// stack takes longer than the comparison.
+/// Lanes of a block that the box of another lane meets, one bit each. A copy of that box would take longer than the
+/// comparison.
 #[inline(always)]
 fn lanes_met([lows, highs]: &Block, [low, high]: &Block, of: usize) -> u32 {
     lanes_where(|lane| {
