@@ -67,10 +67,15 @@ impl<'a> Answer<'a> {
         let options = &self.outputs.descriptor.outputs;
         let is_cut = |output| self.outputs.capacity(output).is_some();
         let is_far = |ray: &SweptRay| ray_search::is_far(&load_ray(params, ray));
-        let rays = options.ray_cells || is_cut(Output::RayHits) || scene.rays.iter().any(is_far);
-        let is_nearest = matches!(scene.query_input.query_mode, QueryMode::Nearest(_));
-        let queries = is_cut(Output::QueryObjects) || (is_nearest && periods(params) != [0.0; 3]);
-        !rays && !queries && !self.outputs.overrides.count_candidates
+        let cuts_hits = options.ray_mode == RayMode::All && is_cut(Output::RayHits);
+        let rays = options.ray_cells || cuts_hits || scene.rays.iter().any(is_far);
+        let queries = match scene.query_input.query_mode {
+            QueryMode::Nearest(_) => periods(params) != [0.0; 3],
+            _ => is_cut(Output::QueryObjects),
+        };
+        let has_rays = !matches!(scene.query_input.rays, Rays::None);
+        let has_queries = !matches!(scene.query_input.queries, Queries::None);
+        !(has_rays && rays || has_queries && queries || self.outputs.overrides.count_candidates)
     }
 
     /// Returns the number of tests of the search.

@@ -1,4 +1,4 @@
-//! Eight boxes at a time, near a query. May let too much pass, never too little.
+//! Eight boxes at a time. Near queries, may let too much pass, never too little.
 
 use std::ops::Range;
 

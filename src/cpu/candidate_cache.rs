@@ -1,4 +1,4 @@
-use super::candidates::{CachedPairs, Candidates};
+use super::candidates::{CachedPairs, Candidates, Trial};
 use super::last_step::{LastStep, needs_cells};
 use super::skin::Skin;
 use super::step_trees::StepTrees;
@@ -41,10 +41,10 @@ impl Before {
         let pairs = last.pairs();
         let (before, trees) = last.into_trees();
         let statics = before.params[0].static_count;
-        let same_statics = inputs.has_statics(statics, &before.objects, &before.worlds[1]);
+        let trees = trees.filter(|_| statics == inputs.params[0].static_count);
         Self {
             pairs,
-            trees: trees.filter(|_| same_statics),
+            trees: trees.map(|trees| trees.for_statics(inputs.has_statics(&before.objects, &before.worlds[1]))),
             inputs: before,
         }
     }
@@ -84,9 +84,9 @@ impl CandidateCache {
         let pays_after = skin.pays_after;
         let trees = before.trees.take();
         let mut candidates = match Candidates::find(inputs, &skin, trees, before.pairs, overrides_of(descriptor))? {
-            Ok(candidates) => candidates,
-            Err(trees) => {
-                before.trees = Some(trees);
+            Trial::Found(candidates) => *candidates,
+            Trial::TooMany(trees) => {
+                before.trees = Some(*trees);
                 self.wait_longer(false);
                 return Ok(None);
             }
@@ -102,7 +102,7 @@ impl CandidateCache {
 
     /// Returns trees that may be refitted to a step's boxes.
     pub fn trees(&self, inputs: &Inputs) -> Option<StepTrees> {
-        self.cached.as_ref()?.candidates.trees(inputs).cloned()
+        Some(self.cached.as_ref()?.candidates.clone_trees(inputs))
     }
 
     pub const fn has_candidates(&self) -> bool {

@@ -45,6 +45,12 @@ pub(super) struct Candidates {
     searches: usize,
 }
 
+pub(super) enum Trial {
+    Found(Box<Candidates>),
+    /// Candidates would take too much memory.
+    TooMany(Box<StepTrees>),
+}
+
 /// Pairs of a step, and counts of its moving and its static objects.
 pub(super) struct CachedPairs {
     /// In runs, ascending.
@@ -72,14 +78,14 @@ impl Comparison {
 }
 
 impl Candidates {
-    /// Finds candidates. Returns trees if candidates would take more memory than the step and its `pairs`.
+    /// Finds candidates, unless they would take more memory than the step and its `pairs`.
     pub fn find(
         inputs: &Inputs,
         skin: &Skin<'_>,
         trees: Option<StepTrees>,
         pairs: u64,
         overrides: Overrides,
-    ) -> Result<Result<Self, StepTrees>, BroadPhaseError> {
+    ) -> Result<Trial, BroadPhaseError> {
         let grown = Inputs {
             objects: skin.grown(inputs),
             exclusion_table: Vec::new(),
@@ -94,12 +100,12 @@ impl Candidates {
         let most = most_candidates(inputs.objects.len(), trees.bytes(), pairs);
         let search = TreeSearch::new(&grown, &trees, overrides, None);
         if search.estimated_pairs() > most as f32 {
-            return Ok(Err(trees));
+            return Ok(Trial::TooMany(Box::new(trees)));
         }
         let found = search.find(None);
         completed(())?;
         if found.counts.iter().map(|&count| u64::from(count)).sum::<u64>() > most {
-            return Ok(Err(trees));
+            return Ok(Trial::TooMany(Box::new(trees)));
         }
         let found = completed(search.write(found, u32::MAX, false))?;
         let mut begins = vec![0; inputs.objects.len() + 1];
@@ -111,17 +117,17 @@ impl Candidates {
             total += *begin;
             *begin = total;
         }
-        Ok(Ok(Self {
+        Ok(Trial::Found(Box::new(Self {
             trees,
             statics: inputs.params[0].static_count,
-            extents: [0, 1].map(|table| ObjectCounts::of_extent(grown.params[table].objects(&grown.objects))),
+            extents: ObjectCounts::of(&grown).map(ObjectCounts::extent),
             grown: grown.objects,
             worlds: grown.worlds,
             begins,
             partners: found.into_iter().map(|pair| pair.b).collect(),
             has_filters: overrides.filters,
             searches: 0,
-        }))
+        })))
     }
 
     /// Returns the pairs of a step, or `None` if it is time for new candidates.
@@ -152,18 +158,19 @@ impl Candidates {
         }))
     }
 
-    /// Returns trees that may be refitted to a step's boxes. `None` if static boxes changed.
-    pub fn trees(&self, inputs: &Inputs) -> Option<&StepTrees> {
-        self.has_statics_of(inputs).then_some(&self.trees)
+    /// Returns trees that may be refitted to the boxes of a step with as many static objects.
+    pub fn clone_trees(&self, inputs: &Inputs) -> StepTrees {
+        self.trees.clone().for_statics(self.has_statics_of(inputs))
     }
 
-    /// As [`trees`](Self::trees).
+    /// As [`clone_trees`](Self::clone_trees). `None` if the number of static objects changed.
     pub fn into_trees(self, inputs: &Inputs) -> Option<StepTrees> {
-        self.has_statics_of(inputs).then_some(self.trees)
+        let same_statics = self.has_statics_of(inputs);
+        (inputs.params[0].static_count == self.statics).then(|| self.trees.for_statics(same_statics))
     }
 
     fn has_statics_of(&self, inputs: &Inputs) -> bool {
-        inputs.has_statics(self.statics, &self.grown, &self.worlds[1])
+        inputs.params[0].static_count == self.statics && inputs.has_statics(&self.grown, &self.worlds[1])
     }
 
     fn compared(&self, inputs: &Inputs) -> Comparison {

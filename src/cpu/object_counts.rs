@@ -56,10 +56,9 @@ impl ObjectCounts {
     }
 
     /// Returns only the extent of the finite objects.
-    pub fn of_extent(objects: &[Aabb]) -> Self {
-        let finite = objects.iter().filter(|object| classify(object) == Class::Finite);
+    pub fn extent(self) -> Self {
         Self {
-            farthest: finite.map(reach).fold(0.0, f32::max),
+            farthest: self.farthest,
             ..Self::default()
         }
     }

@@ -117,12 +117,13 @@ impl<'a> TreeSearch<'a> {
         let step = (self.rows() / SAMPLES).max(MIN_STEP) as usize;
         let samples = (0..self.rows()).step_by(step);
         let count = samples.len() as f32;
-        let mut pairs = Vec::new();
-        let mut found = Found::all(&mut pairs);
+        let (mut pairs, mut found) = (0, Vec::new());
         for row in samples {
-            self.walk(row, &mut found);
+            self.walk(row, &mut Found::all(&mut found));
+            pairs += found.len();
+            found.clear();
         }
-        pairs.len() as f32 * self.rows() as f32 / count.max(1.0)
+        pairs as f32 * self.rows() as f32 / count.max(1.0)
     }
 
     fn admits(&self, a: u32, b: u32) -> bool {
@@ -163,7 +164,7 @@ impl PairSearch for TreeSearch<'_> {
 
     fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
         let mut world_pairs = vec![0u32; self.worlds as usize];
-        let worlds = (0..self.own.groups()).map(|group| self.own.group(group).world as usize);
+        let worlds = (0..self.own.groups()).map(|group| self.own.world_of_group(group) as usize);
         for (&count, world) in counts.iter().zip(worlds.clone().chain(worlds)) {
             if count > 0 {
                 world_pairs[world] = world_pairs[world].wrapping_add(count);

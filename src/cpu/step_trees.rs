@@ -3,17 +3,18 @@ use std::sync::Arc;
 
 use super::boxes::have_filters;
 use super::trees::Trees;
-use crate::api::types::{Aabb, NONE};
+use crate::api::types::NONE;
 use crate::layout::grid::{Class, Record, classify};
 use crate::reference::builder::Inputs;
 use crate::shared::runs::{in_runs, map};
 
-/// Maximum number of moving objects that a refit leaves in no tree. Each search tests all of them.
+/// Maximum number of finite objects that a refit leaves in no tree. Each search tests all of them.
 const MAX_TREELESS: usize = 64;
 /// Tests of a box and a node that take as long as building trees, per group.
 const TESTS_TO_BUILD: u64 = 60;
-/// Trees whose leaves have 2 to this power times the sides that they were built with, in the mean, are built again.
-const MAX_OCTAVES: u64 = 1;
+/// Trees are built again if the squared sides of leaves, at most `MOST_OF_LEAF` each, grew by this factor in the mean.
+const MAX_GROWTH: f32 = 4.0;
+const MOST_OF_LEAF: f32 = 4096.0;
 
 /// Trees of a step's objects, which later steps refit.
 #[derive(Clone, Debug)]
@@ -23,10 +24,11 @@ pub(super) struct StepTrees {
     pub statics: Option<Arc<Trees>>,
     /// World of each moving object that was in a tree when they were built, else [`NONE`].
     worlds: Vec<u32>,
-    /// [`Trees::leaf_octaves`] when they were built.
-    leaf_octaves: u64,
-    /// Number of tests of the first search for pairs, and how many more there were in later ones.
+    /// [`Trees::leaf_sides`] when they were built.
+    leaf_sides: Vec<f32>,
+    /// Number of tests of the first search for pairs.
     first_tests: Option<u64>,
+    /// How many more tests there were in later searches.
     more_tests: u64,
 }
 
@@ -43,7 +45,7 @@ impl StepTrees {
         });
         let own = build(inputs, first..inputs.objects.len() as u32);
         Self {
-            leaf_octaves: own.leaf_octaves()[0],
+            leaf_sides: own.leaf_sides(),
             own,
             statics: statics.or_else(|| build_statics(inputs)),
             worlds,
@@ -73,14 +75,14 @@ impl StepTrees {
         };
         let not_in_trees = |run: Range<u32>| run.filter(|&place| !is_in_tree(place)).collect::<Vec<_>>();
         let not_in_trees = in_runs(boxes.len() as u32, not_in_trees).concat();
-        let treeless: Vec<_> = not_in_trees
-            .iter()
-            .filter(|place| is_valid(&boxes[**place as usize]))
-            .map(|place| inputs.record(first + place))
-            .collect();
-        if treeless.len() > MAX_TREELESS || 2 * boxes.len() < self.worlds.len() {
+        let class = |place: &&u32| classify(&boxes[**place as usize]);
+        let finite = not_in_trees.iter().filter(|place| class(place) == Class::Finite);
+        if finite.count() > MAX_TREELESS || 2 * boxes.len() < self.worlds.len() {
             return false;
         }
+        let is_valid = |place: &&u32| matches!(class(place), Class::Finite | Class::Infinite);
+        let treeless = not_in_trees.iter().filter(is_valid);
+        let treeless = treeless.map(|place| inputs.record(first + place)).collect();
         let are_all = not_in_trees.is_empty();
         let current = |object: u32| {
             let place = object - first;
@@ -88,8 +90,22 @@ impl StepTrees {
             (are_all || is_in_tree(place)).then_some(*current)
         };
         self.own.refit(current, treeless, have_filters(boxes));
-        let [octaves, sides] = self.own.leaf_octaves();
-        octaves <= self.leaf_octaves + MAX_OCTAVES * sides
+        let (mut growth, mut leaves) = (0.0, 0.0);
+        for (side, built) in self.own.leaf_sides().into_iter().zip(&self.leaf_sides) {
+            if side > 0.0 {
+                growth += (side / built).powi(2).min(MOST_OF_LEAF);
+                leaves += 1.0;
+            }
+        }
+        growth <= MAX_GROWTH * leaves
+    }
+
+    /// Returns the trees of moving objects, and those of static ones if `same_statics`.
+    pub fn for_statics(self, same_statics: bool) -> Self {
+        Self {
+            statics: self.statics.filter(|_| same_statics),
+            ..self
+        }
     }
 
     /// Takes the number of tests of a search for pairs.
@@ -108,7 +124,7 @@ impl StepTrees {
 
     pub fn bytes(&self) -> usize {
         let statics = self.statics.as_ref().map_or(0, |statics| statics.bytes());
-        self.own.bytes() + statics + size_of_val(&self.worlds[..])
+        self.own.bytes() + statics + size_of_val(&self.worlds[..]) + size_of_val(&self.leaf_sides[..])
     }
 
     /// Returns the records of all moving objects, then of all static ones, near ones together.
@@ -131,10 +147,6 @@ impl StepTrees {
     }
 }
 
-fn is_valid(object: &Aabb) -> bool {
-    matches!(classify(object), Class::Finite | Class::Infinite)
-}
-
 fn build_statics(inputs: &Inputs) -> Option<Arc<Trees>> {
     let count = inputs.params[0].static_count;
     (count > 0).then(|| Arc::new(build(inputs, 0..count)))
@@ -151,6 +163,7 @@ mod tests {
     use super::*;
     use crate::api::descriptor::BroadPhaseDescriptor;
     use crate::api::scene::Scene;
+    use crate::api::types::Aabb;
     use crate::cpu::pairs::{PairSearch, TreeSearch};
     use crate::cpu::tests::Random;
     use crate::reference::host::HostScene;
@@ -182,7 +195,7 @@ mod tests {
                     Some(trees) => StepTrees::fitted(trees, &inputs),
                     None => new.clone(),
                 };
-                refits += usize::from(trees.leaf_octaves != new.leaf_octaves);
+                refits += usize::from(trees.leaf_sides != new.leaf_sides);
                 let [own, of_new] = [&trees, &new].map(|trees| tests(&inputs, trees));
                 all = [all[0] + own, all[1] + of_new];
                 if searches {
@@ -190,10 +203,9 @@ mod tests {
                 }
                 kept = Some(trees);
                 for object in &mut objects {
-                    let step = vector(0.5);
-                    for axis in 0..3 {
-                        object.min[axis] += step[axis];
-                        object.max[axis] += step[axis];
+                    for (axis, step) in vector(0.5).into_iter().enumerate() {
+                        object.min[axis] += step;
+                        object.max[axis] += step;
                     }
                 }
             }

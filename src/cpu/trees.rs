@@ -2,10 +2,12 @@
 
 mod build;
 
+use std::ops::Range;
+
 use super::boxes::{Block, LANES, lanes_where, larger, smaller};
 use crate::api::types::{Aabb, NONE};
 use crate::layout::grid::{Record, ordered, unordered};
-use crate::shared::runs::for_each;
+use crate::shared::runs::{for_each, map};
 
 /// Children of the nodes on the way to a leaf of 2^32 boxes.
 const PATH: usize = LANES * 11;
@@ -13,10 +15,10 @@ const PATH: usize = LANES * 11;
 const SAMPLES: usize = 64;
 /// Leaves that a thread refits at once.
 const LEAVES_PER_RUN: usize = 128;
-/// No distance of these boxes is at most any other.
+/// NaN, so no comparison finds these boxes.
 const EMPTY: Block = [[[f32::NAN; LANES]; 3]; 2];
 
-/// Trees of the boxes of each world, by the exponent of their longest side and by their long axes. The eight children
+/// Trees of the boxes of each world, by the size of their longest side and by their long axes. The eight children
 /// of a node follow each other.
 #[derive(Clone, Debug)]
 pub(super) struct Trees {
@@ -32,7 +34,7 @@ pub(super) struct Trees {
     roots: Vec<[u32; 2]>,
     /// World of each leaf.
     worlds: Vec<u32>,
-    /// Boxes in no tree: those with infinite bounds, and after a refit others.
+    /// Boxes in no tree, by world: those with infinite bounds, and after a refit others.
     treeless: Vec<Record>,
     /// Largest coordinate of the boxes in trees.
     pub size: f32,
@@ -61,18 +63,23 @@ impl Trees {
                 }
             }
         });
-        for (node, &first) in (leaves..).zip(&self.children) {
-            let first = first as usize;
-            // The last node of a height may have fewer children.
-            let is_child = |&place: &usize| {
-                let ends = |place: usize| self.ends[place];
-                place == first || (ends(place - 1) < ends(place) && ends(place) <= ends(node))
-            };
-            let count = (first..node.min(first + LANES)).take_while(is_child).count();
-            self.blocks[node] = parent(&self.blocks[first..first + count]);
+        let parent_of = |blocks: &[Block], inner: usize| {
+            let first = self.children[inner] as usize;
+            let [[low, ..], _] = blocks[leaves + inner];
+            // Lanes without a child are NaN.
+            let count = low.iter().take_while(|low| !low.is_nan()).count();
+            parent(&blocks[first..first + count])
+        };
+        let inner = self.children.len() as u32;
+        let above_leaves = map(inner, |inner| {
+            let is_above = (self.children[inner as usize] as usize) < leaves;
+            is_above.then(|| parent_of(&self.blocks, inner as usize))
+        });
+        for (inner, block) in above_leaves.into_iter().enumerate() {
+            self.blocks[leaves + inner] = block.unwrap_or_else(|| parent_of(&self.blocks, inner));
         }
         self.size = self.size_of_roots();
-        (self.treeless, self.have_filters) = (treeless, have_filters);
+        (self.treeless, self.have_filters) = (by_world(treeless), have_filters);
     }
 
     fn size_of_roots(&self) -> f32 {
@@ -83,17 +90,19 @@ impl Trees {
         sizes.fold(0.0, f32::max)
     }
 
-    /// Returns the sum of the exponents of the sides of leaves in trees of several, and the number of sides.
-    pub fn leaf_octaves(&self) -> [u64; 2] {
+    /// Returns the longest side of each leaf, 0 of empty ones and of those without a parent.
+    pub fn leaf_sides(&self) -> Vec<f32> {
         let leaves = self.worlds.len();
-        let parents = self.children.iter().zip(&self.blocks[leaves..]);
-        let parents = parents.filter(|(first, _)| (**first as usize) < leaves);
-        let sides = parents.flat_map(|(_, [low, high])| {
-            let lanes = low.iter().flatten().zip(high.iter().flatten());
-            lanes.map(|(low, high)| high - low)
-        });
-        let exponents = sides.filter(|side| *side > 0.0).map(|side| side.to_bits() >> 23);
-        exponents.fold([0; 2], |[sum, count], exponent| [sum + u64::from(exponent), count + 1])
+        let mut sides = vec![0.0f32; leaves];
+        for (&first, [low, high]) in self.children.iter().zip(&self.blocks[leaves..]) {
+            let leaves = sides.get_mut(first as usize..).unwrap_or_default();
+            for (lane, side) in leaves.iter_mut().take(LANES).enumerate() {
+                let length = |axis: usize| high[axis][lane] - low[axis][lane];
+                // NaN lanes are leaves of other parents.
+                *side = side.max(length(0)).max(length(1)).max(length(2));
+            }
+        }
+        sides
     }
 
     /// Returns the longest side of a typical leaf, at least of the smallest positive float.
@@ -165,7 +174,7 @@ impl Trees {
         distances: impl Fn(&Block, bool, f32) -> [f32; LANES],
         mut visit: impl FnMut(f32, u32, &dyn Fn() -> Record) -> f32,
     ) {
-        for record in self.treeless.iter().filter(|record| record.world == world) {
+        for record in &self.treeless[self.treeless_of(world)] {
             most = visit(f32::NAN, record.object, &|| *record);
         }
         let leaves = self.worlds.len();
@@ -218,8 +227,19 @@ impl Trees {
         self.roots[first..end].iter().rev().map(|root| root[1])
     }
 
+    fn treeless_of(&self, world: u32) -> Range<usize> {
+        let first = self.treeless.partition_point(|record| record.world < world);
+        first..self.treeless.partition_point(|record| record.world <= world)
+    }
+
     pub fn groups(&self) -> u32 {
         (self.worlds.len() + self.treeless.len()) as u32
+    }
+
+    pub fn world_of_group(&self, index: u32) -> u32 {
+        let place = index as usize;
+        let world = self.worlds.get(place).copied();
+        world.unwrap_or_else(|| self.treeless[place - self.worlds.len()].world)
     }
 
     pub fn group(&self, index: u32) -> Group {
@@ -251,8 +271,8 @@ impl Trees {
         let later = index
             .and_then(|index| (index as usize + 1).checked_sub(leaves))
             .unwrap_or(0);
-        let others = self.treeless[later..].iter();
-        for record in others.filter(|record| record.world == group.world) {
+        let Range { start, end } = self.treeless_of(group.world);
+        for record in &self.treeless[start.max(later).min(end)..end] {
             let mut met = lanes_met(&group.block, &block_of(record), 0);
             while met != 0 {
                 visit(group.objects[met.trailing_zeros() as usize], record.object);
@@ -329,6 +349,11 @@ fn lanes_met([lows, highs]: &Block, [low, high]: &Block, of: usize) -> u32 {
         let meets = |axis: usize| (lows[axis][lane] <= high[axis][of]) & (low[axis][of] <= highs[axis][lane]);
         meets(0) & meets(1) & meets(2)
     })
+}
+
+fn by_world(mut records: Vec<Record>) -> Vec<Record> {
+    records.sort_unstable_by_key(|record| (record.world, record.object));
+    records
 }
 
 fn write_lane(block: &mut Block, lane: usize, object: &Aabb) {

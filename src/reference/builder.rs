@@ -194,14 +194,12 @@ impl Inputs {
         }
     }
 
-    /// True if the first `count` of `objects` are the static objects, with the same `worlds`.
-    pub fn has_statics(&self, count: u32, objects: &[Aabb], worlds: &[u32]) -> bool {
-        if count != self.params[0].static_count || worlds != self.worlds[1] {
-            return false;
-        }
+    /// True if the first of `objects` are the static objects, with the same `worlds`.
+    pub fn has_statics(&self, objects: &[Aabb], worlds: &[u32]) -> bool {
+        let count = self.params[0].static_count as usize;
         // Words, since NaN differs from itself.
-        let [own, others] = [&self.objects, objects].map(|objects| cast_slice::<_, u32>(&objects[..count as usize]));
-        own == others
+        let [own, others] = [&self.objects, objects].map(|objects| cast_slice::<_, u32>(&objects[..count]));
+        self.worlds[1] == worlds && own == others
     }
 
     pub fn world_of(&self, object: u32) -> u32 {

@@ -1,7 +1,7 @@
 use std::ops::Range;
 
 use super::super::boxes::{Block, LANES};
-use super::{EMPTY, LEAVES_PER_RUN, Trees, parent, write_lane};
+use super::{EMPTY, LEAVES_PER_RUN, Trees, by_world, parent, write_lane};
 use crate::api::types::{Aabb, NONE};
 use crate::layout::grid::{Class, Record, classify, ordered};
 use crate::shared::runs::{for_each, in_runs, join, map};
@@ -10,6 +10,8 @@ use crate::shared::runs::{for_each, in_runs, join, map};
 const SHORT: f32 = 0.125;
 /// Number of exponents of the longest side that share a tree. More trees take longer to search than larger nodes.
 const EXPONENTS: i64 = 3;
+/// Worlds of at most this many boxes have one tree.
+const FEW: u32 = 32;
 /// Fewer items are arranged by one thread.
 const MANY: usize = 4096;
 /// Keys of boxes that are in no tree.
@@ -18,6 +20,7 @@ const IGNORED: u64 = u64::MAX;
 /// Place of the exponent in a key, over the long axes.
 const EXPONENT_SHIFT: u32 = 3;
 const EXPONENT_MASK: u64 = 0xff;
+const WORLD_SHIFT: u32 = 32;
 
 /// Center and index of a box.
 type Item = ([f32; 3], u32);
@@ -89,7 +92,7 @@ impl Trees {
             objects,
             children: Vec::new(),
             roots: Vec::new(),
-            treeless: infinite.into_iter().map(record).collect(),
+            treeless: by_world(infinite.into_iter().map(record).collect()),
             size: 0.0,
             have_filters,
         };
@@ -202,11 +205,18 @@ fn classes(keys: &[u64], counts: &[u32]) -> Vec<u64> {
     let fullest = (0..counts_of_exponents.len()).max_by_key(|&exponent| counts_of_exponents[exponent]);
     let first = fullest.unwrap_or(0) as i64 - EXPONENTS / 2;
     let class = |exponent: usize| (exponent as i64 - first).div_euclid(EXPONENTS) as u64 & EXPONENT_MASK;
-    let class_of = |&key: &u64| match key {
-        INFINITE.. => key,
-        _ => key & !(EXPONENT_MASK << EXPONENT_SHIFT) | class(exponent(key)) << EXPONENT_SHIFT,
-    };
-    keys.iter().map(class_of).collect()
+    let class_of = |key: u64| key & !(EXPONENT_MASK << EXPONENT_SHIFT) | class(exponent(key)) << EXPONENT_SHIFT;
+    let mut classes = Vec::with_capacity(keys.len());
+    let mut counts = counts.iter();
+    for keys in keys.chunk_by(|a, b| a >> WORLD_SHIFT == b >> WORLD_SHIFT) {
+        let are_few = counts.by_ref().take(keys.len()).sum::<u32>() <= FEW;
+        classes.extend(keys.iter().map(|&key| match key {
+            INFINITE.. => key,
+            _ if are_few => key >> WORLD_SHIFT << WORLD_SHIFT,
+            _ => class_of(key),
+        }));
+    }
+    classes
 }
 
 /// World, exponent of the longest side, and long axes.
@@ -221,7 +231,7 @@ fn key_of(object: &Aabb, world: impl FnOnce() -> u32) -> u64 {
     let exponent = longest.to_bits() >> (f32::MANTISSA_DIGITS - 1);
     let is_long = |axis: usize| u32::from(lengths[axis] >= SHORT * longest) << axis;
     let axes: u32 = (0..3).map(is_long).sum();
-    u64::from(world()) << 32 | u64::from(exponent) << EXPONENT_SHIFT | u64::from(axes)
+    u64::from(world()) << WORLD_SHIFT | u64::from(exponent) << EXPONENT_SHIFT | u64::from(axes)
 }
 
 fn lengths(object: &Aabb) -> [f32; 3] {

@@ -31,7 +31,7 @@ pub fn walk_nearest(
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
 
-pub(crate) fn fullest_first(grid: &Grid) -> impl Iterator<Item = (u32, &Level)> {
+fn fullest_first(grid: &Grid) -> impl Iterator<Item = (u32, &Level)> {
     let is_fullest = |&(index, _): &(u32, &Level)| index == grid.fullest_level;
     let fullest = grid.occupied_levels().filter(is_fullest);
     let others = grid.occupied_levels().filter(move |level| !is_fullest(level));
