@@ -28,7 +28,7 @@ pub(super) struct StepTrees {
     leaf_sides: Vec<f32>,
     /// Number of tests of the first search for pairs.
     first_tests: Option<u64>,
-    /// How many more tests there were in later searches.
+    /// Number of tests that later ones took beyond that.
     more_tests: u64,
 }
 
