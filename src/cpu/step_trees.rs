@@ -184,7 +184,7 @@ mod tests {
                 .map(|_| Aabb::from_center_half(vector(10.0), [0.5; 3]))
                 .collect();
             let (mut kept, mut refits, mut all) = (None, 0, [0; 2]);
-            for _ in 0..60 {
+            for step in 0..60 {
                 let scene = Scene {
                     objects: objects[..].into(),
                     ..Scene::default()
@@ -202,6 +202,10 @@ mod tests {
                     trees.searched(own);
                 }
                 kept = Some(trees);
+                if step % 20 == 10 {
+                    // Another scene.
+                    objects.reverse();
+                }
                 for object in &mut objects {
                     for (axis, step) in vector(0.5).into_iter().enumerate() {
                         object.min[axis] += step;
