@@ -170,13 +170,13 @@ mod tests {
     use crate::reference::params::overrides_of;
 
     #[test]
-    fn boxes_that_mix_take_few_more_tests_than_in_new_trees() {
+    fn boxes_that_mix_or_jump_take_few_more_tests_than_in_new_trees() {
         let descriptor = BroadPhaseDescriptor::default();
         let tests = |inputs: &Inputs, trees: &StepTrees| {
             let search = TreeSearch::new(inputs, trees, overrides_of(&descriptor), None);
             search.find(None).candidates
         };
-        // Pairs, then leaves alone, decide when to build.
+        // Pairs, then only leaves decide when to build.
         for (searches, most) in [(true, 1.5), (false, 8.0)] {
             let mut random = Random(3);
             let mut vector = |most: f32| [0; 3].map(|_| random.range(-most, most));
@@ -203,7 +203,6 @@ mod tests {
                 }
                 kept = Some(trees);
                 if step % 20 == 10 {
-                    // Another scene.
                     objects.reverse();
                 }
                 for object in &mut objects {
