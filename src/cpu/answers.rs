@@ -8,7 +8,6 @@ use super::pairs::PairSearch;
 use super::query_lists::QueryLists;
 use super::query_walk::Source;
 use super::ray_search;
-use super::trees::Trees;
 use crate::api::counters::{Counters, Output, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, RayMode};
 use crate::api::error::{BroadPhaseError, completed};
@@ -53,15 +52,6 @@ impl<'a> Answer<'a> {
         capacity.is_none() || self.outputs.is_sorted()
     }
 
-    /// Trees to search. Empty if box tests are counted, or with a capacity, which keeps the first rows in the order of
-    /// the passes.
-    fn trees<'t>(&self, searched: &Searched<'t>, capacity: Option<u32>) -> Vec<&'t Trees> {
-        if capacity.is_some() || self.outputs.overrides.count_candidates {
-            return Vec::new();
-        }
-        searched.trees.clone()
-    }
-
     /// Returns true if rays and queries need nothing but trees.
     pub fn needs_only_trees(&self, params: &RayBlocks, scene: &HostScene<'_>) -> bool {
         let options = &self.outputs.descriptor.outputs;
@@ -75,7 +65,7 @@ impl<'a> Answer<'a> {
         };
         let has_rays = !matches!(scene.query_input.rays, Rays::None);
         let has_queries = !matches!(scene.query_input.queries, Queries::None);
-        !(has_rays && rays || has_queries && queries || self.outputs.overrides.count_candidates)
+        !(has_rays && rays || has_queries && queries)
     }
 
     /// Returns the number of tests of the search.
@@ -142,24 +132,24 @@ impl<'a> Answer<'a> {
             RayMode::All => self.outputs.capacity(Output::RayHits),
             _ => None,
         };
-        let trees = self.trees(searched, capacity);
+        let trees = searched.trees(capacity);
         let counters = &mut self.outputs.counters;
         match options.ray_mode {
             RayMode::Closest => {
                 self.result.ray_hits = closest_by(params, &tables, counters, |ray, closest| {
-                    ray_search::walk(params, &tables, &trees, overrides, ray, closest)
+                    ray_search::walk(params, &tables, trees, overrides, ray, closest)
                 });
                 self.outputs.held.rows[Output::RayHits] = params.rays.count;
             }
             RayMode::Any => {
                 self.result.ray_any = any_by(params, &tables, counters, |ray, any| {
-                    ray_search::walk(params, &tables, &trees, overrides, ray, any)
+                    ray_search::walk(params, &tables, trees, overrides, ray, any)
                 });
             }
             RayMode::All => {
                 let walk = |row: u32, found: &mut Found<'_, RayHit>| {
                     let ray = load_ray(params, &rays[row as usize]);
-                    ray_search::walk(params, &tables, &trees, overrides, &ray, found)
+                    ray_search::walk(params, &tables, trees, overrides, &ray, found)
                 };
                 let most = capacity.map_or(MAX_OF_ALL, |capacity| MAX_OF_ALL.min(capacity as usize));
                 let mut lists = Lists::find(most, RUN_LENGTH, ray_count_of(params, &tables), &walk);
@@ -192,15 +182,15 @@ impl<'a> Answer<'a> {
             .reads
             .queries(queries, params.queries.self_query != self_query::NONE);
         if params.queries.nearest > 0 {
-            let trees = self.trees(searched, None);
-            self.result.query_nearest = nearest(params, &walks, &trees, overrides, &mut self.outputs.counters);
+            let trees = searched.trees(None);
+            self.result.query_nearest = nearest(params, &walks, trees, overrides, &mut self.outputs.counters);
             return Ok(());
         }
         let capacity = self.outputs.capacity(Output::QueryObjects);
-        let trees = self.trees(searched, capacity);
+        let trees = searched.trees(capacity);
         let sources: Vec<_> = match trees[..] {
             [] => vec![Source::Cells],
-            _ => trees.into_iter().map(Source::Trees).collect(),
+            _ => trees.iter().copied().map(Source::Trees).collect(),
         };
         // The tables of the third walk are those of the first.
         let sources: Vec<_> = sources.into_iter().cycle().take(walks.len()).collect();

@@ -13,6 +13,10 @@ pub(super) const LANES: usize = 8;
 /// Lower, then upper bounds of eight boxes.
 pub(super) type Block = [[[f32; LANES]; 3]; 2];
 
+pub(super) fn sides_of(object: &Aabb) -> [f32; 3] {
+    [0, 1, 2].map(|axis| object.max[axis] - object.min[axis])
+}
+
 pub(super) fn have_filters(objects: &[Aabb]) -> bool {
     const BITS: u32 = Aabb::GROUP_MASK | Aabb::STATIC;
     let has_filters = |object: &Aabb| object.layers != Aabb::ALL_LAYERS || object.group & BITS != 0;

@@ -4,6 +4,7 @@ use super::skin::Skin;
 use super::step_trees::StepTrees;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::BroadPhaseError;
+use crate::api::types::Aabb;
 use crate::reference::builder::Inputs;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::{fixed, overrides_of};
@@ -30,8 +31,8 @@ struct Cached {
 
 /// The step before.
 pub(super) struct Before {
-    pub inputs: Inputs,
-    pub pairs: u64,
+    objects: Vec<Aabb>,
+    pairs: u64,
     /// Trees that may be refitted.
     pub trees: Option<StepTrees>,
 }
@@ -45,7 +46,7 @@ impl Before {
         Self {
             pairs,
             trees: trees.map(|trees| trees.for_statics(inputs.has_statics(&before.objects, &before.worlds[1]))),
-            inputs: before,
+            objects: before.objects,
         }
     }
 }
@@ -78,7 +79,7 @@ impl CandidateCache {
             self.wait -= 1;
             return Ok(None);
         }
-        let Some(skin) = Skin::choose(inputs, &before.inputs.objects, before.pairs, has_queries) else {
+        let Some(skin) = Skin::choose(inputs, &before.objects, before.pairs, has_queries) else {
             return Ok(None);
         };
         let pays_after = skin.pays_after;

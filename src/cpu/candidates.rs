@@ -92,11 +92,7 @@ impl Candidates {
             worlds: inputs.worlds.clone(),
             ..*inputs
         };
-        let trees = match trees {
-            Some(trees) => trees.fitted(&grown),
-            None => StepTrees::new(&grown, None),
-        };
-        completed(())?;
+        let trees = completed(StepTrees::of(&grown, trees))?;
         let most = most_candidates(inputs.objects.len(), trees.bytes(), pairs);
         let search = TreeSearch::new(&grown, &trees, overrides, None);
         if search.estimated_pairs() > most as f32 {

@@ -31,7 +31,14 @@ pub(super) struct Searched<'a> {
     pub params: Params,
     pub reads: StepReads<'a>,
     /// One per table, or none.
-    pub trees: Vec<&'a Trees>,
+    trees: Vec<&'a Trees>,
+}
+
+impl<'a> Searched<'a> {
+    /// Returns trees to search. Empty with a capacity, which keeps the first rows in the order of the passes.
+    pub fn trees(&self, capacity: Option<u32>) -> &[&'a Trees] {
+        if capacity.is_some() { &[] } else { &self.trees }
+    }
 }
 
 /// True if a step's results depend on its cells.
@@ -103,10 +110,9 @@ impl LastStep {
     }
 
     pub fn trees(&mut self) -> Result<(&Inputs, &mut StepTrees), BroadPhaseError> {
-        let trees = match (self.trees.take(), self.earlier.take()) {
-            (Some(trees), _) => trees,
-            (None, Some(trees)) => completed(trees.fitted(&self.inputs))?,
-            (None, None) => completed(StepTrees::new(&self.inputs, None))?,
+        let trees = match self.trees.take() {
+            Some(trees) => trees,
+            None => completed(StepTrees::of(&self.inputs, self.earlier.take()))?,
         };
         Ok((&self.inputs, self.trees.insert(trees)))
     }

@@ -233,6 +233,7 @@ impl PairSearch for CellSearch<'_> {
         world_pairs(&self.params, self.input.table.records, self.input.values, counts)
     }
 }
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -315,7 +316,7 @@ mod tests {
             let tables = Tables::build(&descriptor, inputs.clone(), false).unwrap();
             let overrides = overrides_of(&descriptor);
             let of_cells = pairs(&CellSearch::new(&tables, overrides, None));
-            let trees = StepTrees::new(&inputs, None);
+            let trees = StepTrees::of(&inputs, None);
             let search = TreeSearch::new(&inputs, &trees, overrides, None);
             assert!(
                 pairs(&search) == of_cells,

@@ -1,5 +1,6 @@
 //! Chooses by how much boxes grow when their candidate pairs are kept.
 
+use super::boxes::sides_of;
 use crate::api::types::{Aabb, Pair};
 use crate::layout::grid::{Class, Params, classify};
 use crate::reference::builder::Inputs;
@@ -17,8 +18,8 @@ const MAX_SPEEDS: f32 = 4.0;
 const MIN_SIDE: f32 = 0.25;
 /// Numbers of steps to choose from.
 const STEPS: [u16; 9] = [3, 4, 6, 8, 12, 16, 24, 32, 48];
-/// Costs in nanoseconds on two threads of a virtual machine, per object and per pair or candidate: of a step that refits
-/// trees, of finding candidates, and of a step with candidates.
+/// Costs in nanoseconds on two threads of a virtual machine, per object and per pair or candidate: of a step that
+/// refits trees, of finding candidates, and of a step with candidates.
 const PLAIN: [f32; 2] = [80.0, 17.0];
 const FIND: [f32; 2] = [90.0, 20.0];
 const CACHED: [f32; 2] = [30.0, 4.0];
@@ -161,8 +162,4 @@ fn speed_of(before: &Aabb, now: &Aabb) -> Option<f32> {
         };
         motion(0).max(motion(1)).max(motion(2))
     })
-}
-
-fn sides_of(object: &Aabb) -> [f32; 3] {
-    [0, 1, 2].map(|axis| object.max[axis] - object.min[axis])
 }

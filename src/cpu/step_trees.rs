@@ -34,7 +34,7 @@ pub(super) struct StepTrees {
 
 impl StepTrees {
     /// Builds trees, those of static objects unless they are given.
-    pub fn new(inputs: &Inputs, statics: Option<Arc<Trees>>) -> Self {
+    fn new(inputs: &Inputs, statics: Option<Arc<Trees>>) -> Self {
         let first = inputs.params[0].static_count;
         let worlds = map(inputs.objects.len() as u32 - first, |place| {
             let object = first + place;
@@ -54,8 +54,15 @@ impl StepTrees {
         }
     }
 
-    /// Returns the trees of a step, refitted if that pays.
-    pub fn fitted(mut self, inputs: &Inputs) -> Self {
+    /// Returns the trees of a step: `earlier` ones, refitted if that pays, or new ones.
+    pub fn of(inputs: &Inputs, earlier: Option<Self>) -> Self {
+        match earlier {
+            Some(earlier) => earlier.fitted(inputs),
+            None => Self::new(inputs, None),
+        }
+    }
+
+    fn fitted(mut self, inputs: &Inputs) -> Self {
         let pays = self.more_tests <= TESTS_TO_BUILD * u64::from(self.own.groups());
         if !pays || !self.refit(inputs) {
             return Self::new(inputs, self.statics);
@@ -191,10 +198,7 @@ mod tests {
                 };
                 let inputs = Inputs::of(&descriptor, &HostScene::of(&scene).unwrap()).unwrap();
                 let new = StepTrees::new(&inputs, None);
-                let mut trees = match kept.take() {
-                    Some(trees) => StepTrees::fitted(trees, &inputs),
-                    None => new.clone(),
-                };
+                let mut trees = StepTrees::of(&inputs, kept.take());
                 refits += usize::from(trees.leaf_sides != new.leaf_sides);
                 let [own, of_new] = [&trees, &new].map(|trees| tests(&inputs, trees));
                 all = [all[0] + own, all[1] + of_new];

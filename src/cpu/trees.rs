@@ -59,7 +59,7 @@ impl Trees {
                 *block = EMPTY;
                 for (lane, object) in objects.iter().enumerate().filter(|(_, object)| **object != NONE) {
                     let Some(object) = current(*object) else { continue };
-                    write_lane(block, lane, &object);
+                    write_lane(block, lane, [object.min, object.max]);
                 }
             }
         });
@@ -356,8 +356,8 @@ fn by_world(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-fn write_lane(block: &mut Block, lane: usize, object: &Aabb) {
-    for (sides, bounds) in block.iter_mut().zip([object.min, object.max]) {
+fn write_lane(block: &mut Block, lane: usize, bounds: [[f32; 3]; 2]) {
+    for (sides, bounds) in block.iter_mut().zip(bounds) {
         for (lanes, bound) in sides.iter_mut().zip(bounds) {
             lanes[lane] = bound;
         }
@@ -367,11 +367,8 @@ fn write_lane(block: &mut Block, lane: usize, object: &Aabb) {
 /// Returns the box of a record in the first lane.
 fn block_of(record: &Record) -> Block {
     let mut block = EMPTY;
-    for (sides, bounds) in block.iter_mut().zip([record.low, record.high]) {
-        for (lanes, bound) in sides.iter_mut().zip(bounds) {
-            lanes[0] = unordered(bound);
-        }
-    }
+    let bounds = [record.low, record.high].map(|bounds| bounds.map(unordered));
+    write_lane(&mut block, 0, bounds);
     block
 }
 

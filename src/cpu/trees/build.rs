@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use super::super::boxes::{Block, LANES};
+use super::super::boxes::{Block, LANES, sides_of};
 use super::{EMPTY, LEAVES_PER_RUN, Trees, by_world, parent, write_lane};
 use crate::api::types::{Aabb, NONE};
 use crate::layout::grid::{Class, Record, classify, ordered};
@@ -69,8 +69,9 @@ impl Trees {
                 *block = EMPTY;
                 let indices = items[leaf.clone()].iter().map(|item| item.1);
                 for (lane, index) in indices.enumerate() {
+                    let Aabb { min, max, .. } = boxes[index as usize];
                     objects[lane] = name(index).0;
-                    write_lane(block, lane, &boxes[index as usize]);
+                    write_lane(block, lane, [min, max]);
                 }
             }
         });
@@ -198,8 +199,7 @@ fn order_by_tree(boxes: &[Aabb], world: impl Fn(u32) -> u32 + Sync + Send) -> (V
 fn classes(keys: &[u64], counts: &[u32]) -> Vec<u64> {
     let exponent = |key: u64| (key >> EXPONENT_SHIFT & EXPONENT_MASK) as usize;
     let mut counts_of_exponents = [0u64; EXPONENT_MASK as usize + 1];
-    let finite = || keys.iter().zip(counts).filter(|(key, _)| **key < INFINITE);
-    for (&key, &count) in finite() {
+    for (&key, &count) in keys.iter().zip(counts).filter(|(key, _)| **key < INFINITE) {
         counts_of_exponents[exponent(key)] += u64::from(count);
     }
     let fullest = (0..counts_of_exponents.len()).max_by_key(|&exponent| counts_of_exponents[exponent]);
@@ -226,16 +226,12 @@ fn key_of(object: &Aabb, world: impl FnOnce() -> u32) -> u64 {
         Class::Infinite => return INFINITE,
         Class::Excluded | Class::Invalid => return IGNORED,
     }
-    let lengths = lengths(object);
-    let longest = lengths.into_iter().fold(0.0, f32::max);
+    let sides = sides_of(object);
+    let longest = sides.into_iter().fold(0.0, f32::max);
     let exponent = longest.to_bits() >> (f32::MANTISSA_DIGITS - 1);
-    let is_long = |axis: usize| u32::from(lengths[axis] >= SHORT * longest) << axis;
+    let is_long = |axis: usize| u32::from(sides[axis] >= SHORT * longest) << axis;
     let axes: u32 = (0..3).map(is_long).sum();
     u64::from(world()) << WORLD_SHIFT | u64::from(exponent) << EXPONENT_SHIFT | u64::from(axes)
-}
-
-fn lengths(object: &Aabb) -> [f32; 3] {
-    [0, 1, 2].map(|axis| object.max[axis] - object.min[axis])
 }
 
 /// Returns the bounds of the centers, and sides of a node: between those of a cube, for rays and nearest boxes, and
@@ -244,11 +240,11 @@ fn bounds_and_shape(items: &[Item], boxes: &[Aabb]) -> ([[f32; 3]; 2], [f32; 3])
     let of_run = |run: Range<u32>| {
         let (mut low, mut high, mut sums) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3], [0.0; 3]);
         for (center, index) in &items[run.start as usize..run.end as usize] {
-            let lengths = lengths(&boxes[*index as usize]);
+            let sides = sides_of(&boxes[*index as usize]);
             for axis in 0..3 {
                 low[axis] = low[axis].min(center[axis]);
                 high[axis] = high[axis].max(center[axis]);
-                sums[axis] += lengths[axis];
+                sums[axis] += sides[axis];
             }
         }
         (low, high, sums)
