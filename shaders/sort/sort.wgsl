@@ -8,6 +8,7 @@ struct SortParams {
     tiles: u32,
     counts: u32,
     group_bits: u32,
+    levels: u32,
     unwritten: u32,
     next_bits: u32,
     next_counts: u32,

@@ -1,6 +1,6 @@
 // uses: common/grid, common/workgroup, sort/sort, sort/sort_tiles
 
-// Counts the keys of a tile and of its group by digit.
+// Counts the keys of a tile and of its groups by digit.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -29,9 +29,9 @@ fn main(
     workgroupBarrier();
     if (tile < sort.tiles && local < digits()) {
         let count = atomicLoad(&local_counts[local]);
-        atomicStore(&digit_counts[tile_row(sort.counts, sort.bits, tile) + local], count);
-        if (count > 0u) {
-            atomicAdd(&digit_counts[group_row(sort.counts, sort.bits, group_of(tile)) + local], count);
+        for (var level = 0u; level <= sort.levels && count > 0u; level += 1u) {
+            let row = first_row(level) + group_of(tile, level);
+            atomicAdd(&digit_counts[sort.counts + (row << sort.bits) + local], count);
         }
     }
 }

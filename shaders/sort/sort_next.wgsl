@@ -11,7 +11,9 @@ fn count_next(key: u32, place: u32) {
     if (!SERIAL_SORT && sort.next_bits > 0u) {
         let digit = (key >> (sort.shift + sort.bits)) & ((1u << sort.next_bits) - 1u);
         let tile = place / sort.tile;
-        atomicAdd(&next_counts[group_row(sort.next_counts, sort.next_bits, group_of(tile)) + digit], 1u);
-        atomicAdd(&next_counts[tile_row(sort.next_counts, sort.next_bits, tile) + digit], 1u);
+        for (var level = 0u; level <= sort.levels; level += 1u) {
+            let row = first_row(level) + group_of(tile, level);
+            atomicAdd(&next_counts[sort.next_counts + (row << sort.next_bits) + digit], 1u);
+        }
     }
 }

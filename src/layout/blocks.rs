@@ -147,8 +147,10 @@ pub struct SortParams {
     pub tiles: u32,
     /// First word of this digit in its buffer of counts.
     pub counts: u32,
-    /// Binary logarithm of the tiles per group, about half that of `tiles`.
+    /// Binary logarithm of the tiles per group, and of the groups per larger group.
     pub group_bits: u32,
+    /// Number of sizes of groups.
+    pub levels: u32,
     /// Number of first values that are not stored: value `i` is object index `i` with all primary flags.
     pub unwritten: u32,
     /// Bits of the next digit if this pass counts it, else 0.
@@ -491,20 +493,19 @@ impl SortParams {
 
     /// Words of the counts: one per digit value, for each tile and group. Serial tiles have one group.
     pub fn count_words(&self) -> u32 {
-        let groups = if self.tile == 0 { 1 } else { self.tile_groups() as u32 };
+        let groups = if self.tile == 0 { 1 } else { self.first_row(0) };
         (groups + self.tiles) << self.bits
     }
 
-    fn tile_groups(&self) -> usize {
-        self.tiles.div_ceil(1 << self.group_bits) as usize
+    /// First row of counts of a level: 0 is that of tiles, `levels` that of the largest groups, which comes first.
+    pub(crate) fn first_row(&self, level: u32) -> u32 {
+        let groups = |level| ((self.tiles - 1) >> (self.group_bits * level)) + 1;
+        (level + 1..=self.levels).map(groups).sum()
     }
 
-    pub(crate) fn group_row(&self, group: usize) -> usize {
-        group << self.bits
-    }
-
-    pub(crate) fn tile_row(&self, tile: usize) -> usize {
-        self.group_row(self.tile_groups() + tile)
+    /// First word of the row of a tile, or of the tile's group of a level, behind `counts`.
+    pub(crate) fn row(&self, level: u32, tile: usize) -> usize {
+        (self.first_row(level) as usize + (tile >> (self.group_bits * level))) << self.bits
     }
 }
 

@@ -62,8 +62,10 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
         // Tiles divide the keys evenly, since there may be fewer at run time.
         SortStrategy::SerialTiles => (0, serial_tiles(keys, each)),
     };
-    let group_bits = bits_below(tiles).div_ceil(2);
     let counts_ahead = counts_ahead(tile, tiles);
+    // A pass that counts ahead makes an atomic addition per key and level.
+    let levels = if counts_ahead { 1 } else { 2 };
+    let group_bits = bits_below(tiles).div_ceil(levels + 1);
     let bits_from = |shift: u32| each.min(key_bits - shift);
     let mut digits = (0..count)
         .map(|digit| {
@@ -74,6 +76,7 @@ pub fn sort_digits(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Sort
                 tile,
                 tiles: tiles.max(1),
                 group_bits,
+                levels,
                 next_bits: if counts_ahead && digit + 1 < count {
                     bits_from(shift + each)
                 } else {

@@ -1,11 +1,11 @@
 use crate::layout::blocks::SortParams;
 use crate::layout::grid::Grid;
 
-/// Counts the keys: `[row][digit value]`, with a row per group of tiles, then per tile.
+/// Counts the keys: `[row][digit value]`, with rows as in `shaders/sort/sort_tiles.wgsl`.
 pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let mut counts = vec![0; sort.count_words() as usize];
     for (tile, of_tile) in tile_counts(sort, grid, keys).enumerate() {
-        let rows = [sort.group_row(tile >> sort.group_bits), sort.tile_row(tile)];
+        let rows: Vec<_> = (0..=sort.levels).map(|level| sort.row(level, tile)).collect();
         for (digit, count) in of_tile.into_iter().enumerate() {
             rows.iter().for_each(|row| counts[row + digit] += count);
         }

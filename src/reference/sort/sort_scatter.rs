@@ -20,7 +20,7 @@ pub fn sort_scatter(
     for digit in 0..digits {
         for tile in 0..tiles {
             places[digit * tiles + tile] = below;
-            below = below.wrapping_add(counts[sort.tile_row(tile) + digit]);
+            below = below.wrapping_add(counts[sort.row(0, tile) + digit]);
         }
     }
     move_keys(sort, grid, keys, values, places)
