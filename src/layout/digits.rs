@@ -7,8 +7,8 @@ use crate::shared::wgsl::number;
 
 const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
 const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
-/// Tiles are a multiple of the workgroup size.
-const SUBGROUPS_TILE_STEP: u32 = number("sort/sort_scatter_subgroups", "SORT_WORKGROUP");
+/// Tiles are a multiple of this.
+const SUBGROUPS_TILE_STEP: u32 = number("sort/sort_scatter_subgroups", "SORT_STEP");
 const SUBGROUPS_TILES: u32 = 256;
 /// Maximum bits of a digit whose histogram is in workgroup memory.
 const LOCAL_DIGIT_BITS: u32 = number("sort/sort_tiles", "MAX_DIGIT_BITS");

@@ -191,7 +191,7 @@ pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
         let mut bench = Bench::new(device.clone());
         // (Shift, bits) of digits. Serial tiles also have longer digits.
         let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
-            SortStrategy::Subgroups => (&[256, 1792, 3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+            SortStrategy::Subgroups => (&[1024, 2048, 3072], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
             SortStrategy::SerialTiles => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
             _ => (&[1920], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
         };

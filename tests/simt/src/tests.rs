@@ -182,7 +182,7 @@ const COSTS: [(&str, f64, f64); 8] = [
     ("keys", 13.45, 83.0),
     ("large_table_emit", 2.3, 1.35),
     ("gather", 5.0, 142.1),
-    ("sort_scatter_subgroups", 63.0, 222.0),
+    ("sort_scatter_subgroups", 24.2, 81.5),
     ("pair_count_sparse", 101.0, 261.2),
     ("pair_emit_cached", 14.9, 102.6),
 ];
