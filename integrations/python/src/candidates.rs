@@ -80,7 +80,7 @@ impl Elements {
     }
 
     fn are_candidates(&self, a: u32, b: u32) -> bool {
-        self.meet(a, b) && !self.are_incident(a, b)
+        !self.are_incident(a, b) && self.meet(a, b)
     }
 }
 
@@ -189,11 +189,14 @@ fn found(finder: &mut Finder, elements: &Elements, groups: Option<ArrayView1<'_,
     Ok(pairs)
 }
 
-/// By queries, because pairs would also be found within each kind.
+/// By queries of the kind with fewer elements, because pairs would also be found within each kind.
 fn found_between(finder: &mut Finder, elements: &Elements, boxes: &[Aabb], second: usize) -> PyResult<Vec<Pair>> {
-    let queries: Vec<_> = boxes[..second].par_iter().copied().map(Query::overlaps).collect();
+    let (first, others) = boxes.split_at(second);
+    let is_swapped = others.len() < first.len();
+    let (queries, objects) = if is_swapped { (others, first) } else { (first, others) };
+    let queries: Vec<_> = queries.par_iter().copied().map(Query::overlaps).collect();
     let scene = Scene {
-        objects: boxes[second..].into(),
+        objects: objects.into(),
         query: QueryInput {
             queries: Queries::General(Source::Host(&queries)),
             ..QueryInput::default()
@@ -205,12 +208,26 @@ fn found_between(finder: &mut Finder, elements: &Elements, boxes: &[Aabb], secon
         ..finder.plain
     };
     let result = finder.step_aside(&descriptor, &scene, None)?;
-    let of_query = |a: usize| {
-        let objects = &result.query_objects[result.query_offsets[a] as usize..result.query_offsets[a + 1] as usize];
-        let candidates = objects
-            .iter()
-            .filter(move |&&b| elements.are_candidates(a as u32, second as u32 + b));
-        candidates.map(move |&b| Pair { a: a as u32, b })
+    let of_query = |query: usize| {
+        let [from, to] = [query, query + 1].map(|query| result.query_offsets[query] as usize);
+        let pairs = result.query_objects[from..to].iter().map(move |&object| {
+            if is_swapped {
+                Pair {
+                    a: object,
+                    b: query as u32,
+                }
+            } else {
+                Pair {
+                    a: query as u32,
+                    b: object,
+                }
+            }
+        });
+        pairs.filter(|pair| elements.are_candidates(pair.a, second as u32 + pair.b))
     };
-    Ok((0..queries.len()).into_par_iter().flat_map_iter(of_query).collect())
+    let mut pairs: Vec<_> = (0..queries.len()).into_par_iter().flat_map_iter(of_query).collect();
+    if is_swapped {
+        pairs.par_sort_unstable_by_key(|pair| (pair.a, pair.b));
+    }
+    Ok(pairs)
 }
