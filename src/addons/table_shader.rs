@@ -168,6 +168,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 pub struct TableShader {
     kind: TableKind,
     casts: Casts,
+    prefix: String,
     objects: String,
     /// True if this text uses the objects binding that the first table's text declares.
     borrows_objects: bool,
@@ -272,10 +273,141 @@ impl TableShader {
         Ok(Self {
             kind,
             casts,
+            prefix: prefix.to_owned(),
             borrows_objects: first.is_some(),
             objects,
             source: renamed(&text, &names).replace("@group(0)", &format!("@group({group})")),
         })
+    }
+
+    /// Returns WGSL for rays that end at shapes of your own: triangles, spheres, signed distances. Add it to a text with
+    /// rays, and to that of `second`, such as the static table: one search then covers both tables. With prefix `bp_`:
+    ///
+    /// | WGSL | |
+    /// |---|---|
+    /// | `bp_closest_shape(ray: bp_Ray) -> bp_Hit` | hit with the smallest `t`, then the smallest object |
+    /// | `bp_any_shape(ray: bp_Ray) -> bp_Hit` | first hit found |
+    ///
+    /// Your module declares `fn bp_hit_shape(object: u32, origin: vec3f, direction: vec3f, t_max: f32) -> f32`. It
+    /// returns the ray parameter where the ray hits the object's shape, `t_max` or more without a hit. It is called for
+    /// objects whose boxes the ray enters, nearly front to back, with the closest `t` so far as `t_max`.
+    ///
+    /// A shape is found only inside its object's box, with its margin: a hit before the ray enters the box counts as
+    /// that entry, so `hit.t` is at least [`RayHit::t`](crate::RayHit::t) of the box, also with a `t_min`. Hits at the
+    /// ray's `t_max` count. `hit.record` is a record of the table that has the object.
+    ///
+    /// ```
+    /// # use gpu_broad_phase::{BroadPhaseDescriptor, InputError, TableShader};
+    /// /// Camera rays to spheres that fill their boxes.
+    /// fn shader(descriptor: &BroadPhaseDescriptor<'_>) -> Result<String, InputError> {
+    ///     let table = TableShader::with_rays(descriptor, "bp_", 1)?;
+    ///     let own = "
+    ///         struct Sight { eye: vec3f, t: f32, direction: vec3f, object: u32 }
+    ///         @group(0) @binding(0) var<storage, read_write> sights: array<Sight>;
+    ///         @group(0) @binding(1) var<storage, read> spheres: array<vec4f>;
+    ///
+    ///         fn bp_hit_shape(object: u32, origin: vec3f, direction: vec3f, t_max: f32) -> f32 {
+    ///             let sphere = spheres[object];
+    ///             let way = origin - sphere.xyz;
+    ///             let b = dot(way, direction);
+    ///             let root = b * b - dot(way, way) + sphere.w * sphere.w;
+    ///             let t = -b - sqrt(max(root, 0.0));
+    ///             return select(t_max, t, root >= 0.0 && t >= 0.0);
+    ///         }
+    ///
+    ///         @compute @workgroup_size(64)
+    ///         fn main(@builtin(global_invocation_id) id: vec3u) {
+    ///             if (id.x < arrayLength(&sights)) {
+    ///                 let hit = bp_closest_shape(bp_ray(sights[id.x].eye, sights[id.x].direction, 1000.0));
+    ///                 sights[id.x].object = hit.object;
+    ///                 sights[id.x].t = hit.t;
+    ///             }
+    ///         }";
+    ///     Ok(format!("{}{}{own}", table.source(), table.shape_rays(None)))
+    /// }
+    /// # let text = shader(&BroadPhaseDescriptor::default()).unwrap();
+    /// # let module = naga::front::wgsl::parse_str(&text).unwrap();
+    /// # let mut validator = naga::valid::Validator::new(Default::default(), naga::valid::Capabilities::all());
+    /// # validator.validate(&module).unwrap();
+    /// ```
+    pub fn shape_rays(&self, second: Option<&Self>) -> String {
+        let both = |name: &str, search: &str| {
+            let first = &self.prefix;
+            let hit_of = |to: &str| format!("{to}Hit(hit.object, hit.t, hit.record, hit.is_hit, hit.is_complete)");
+            let in_second = second.map_or(String::new(), |Self { prefix, .. }| {
+                let fields =
+                    "index t_max direction valid inverse half_origin origin_ordered world t_min half_extents layers";
+                let fields: Vec<_> = fields.split(' ').map(|field| format!("ray.{field}")).collect();
+                format!(
+                    "    let other = {prefix}{search}({prefix}Ray({}), {});\n    hit = {};\n",
+                    fields.join(", "),
+                    hit_of(prefix),
+                    hit_of(first).replace("hit.", "other.")
+                )
+            });
+            format!(
+                "fn {first}{name}(ray: {first}Ray) -> {first}Hit {{
+    var hit = {first}{search}(ray, {first}Hit({first}NO_OBJECT, ray.t_max, 0u, false, true));
+{in_second}    hit.t = select({first}LARGEST_FLOAT, hit.t, hit.is_hit);
+    return hit;
+}}
+"
+            )
+        };
+        let mut text = self.searches("table_shader/shape_rays", "hit_shape", second);
+        text += &both("closest_shape", "closer_shape");
+        text + &both("any_shape", "some_shape")
+    }
+
+    /// Returns WGSL for the nearest of your own shapes. `second` is as in [`shape_rays`](Self::shape_rays). With prefix
+    /// `bp_`:
+    ///
+    /// | WGSL | |
+    /// |---|---|
+    /// | `bp_nearest_shape(query: bp_Query) -> bp_Nearest` | shape with the smallest distance, then the smallest object, at most the query's radius away |
+    /// | `nearest.is_found`, `nearest.is_complete` | true if there is one; true if no loop was cut |
+    /// | `nearest.object`, `nearest.distance` | object and distance; without one, `bp_NO_OBJECT` and the largest float |
+    ///
+    /// Your module declares `fn bp_shape_distance(object: u32, point: vec3f) -> f32`: the distance from the query's
+    /// point to the object's shape, which is inside its box. The search visits growing spheres of objects, so a query
+    /// needs no good radius: `bp_sphere_query(point, bp_LARGEST_FLOAT)` finds the nearest of all.
+    pub fn shape_queries(&self, second: Option<&Self>) -> String {
+        let first = &self.prefix;
+        let in_second = second.map_or(String::new(), |Self { prefix, .. }| {
+            let query = format!(
+                "{prefix}query_of(vec4<u32>({first}unordered(query.low), query.layers), \
+                 vec4<u32>({first}unordered(query.high), query.group), bitcast<u32>(query.radius), query.world)"
+            );
+            let fields = |of: &str| format!("({of}.object, {of}.distance, {of}.is_found, {of}.is_complete)");
+            format!(
+                "    let other = {prefix}nearer_shape({query}, {prefix}Nearest{});\n    nearest = {first}Nearest{};\n",
+                fields("nearest"),
+                fields("other")
+            )
+        });
+        let text = self.searches("table_shader/shape_queries", "shape_distance", second);
+        text + &format!(
+            "fn {first}nearest_shape(query: {first}Query) -> {first}Nearest {{
+    var nearest = {first}nearer_shape(query, {first}Nearest({first}NO_OBJECT, query.radius, false, true));
+{in_second}    nearest.distance = select({first}LARGEST_FLOAT, nearest.distance, nearest.is_found);
+    return nearest;
+}}
+"
+        )
+    }
+
+    /// Functions of `path` for each table. They call the first one's `function` of the caller.
+    fn searches(&self, path: &str, function: &str, second: Option<&Self>) -> String {
+        let files = link::link(path, &[]);
+        let all = link::join(&files, None);
+        let text = link::join(&files[files.len() - 1..], None);
+        let of_table = |Self { prefix, .. }: &Self| {
+            let own = declared(&all).into_iter();
+            let mut names: Vec<_> = own.map(|name| (name.to_owned(), format!("{prefix}{name}"))).collect();
+            names.push((function.to_owned(), format!("{}{function}", self.prefix)));
+            renamed(&text, &names)
+        };
+        [Some(self), second].into_iter().flatten().map(of_table).collect()
     }
 
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {

@@ -2,17 +2,20 @@ use std::mem::take;
 
 use super::answers::Answer;
 use super::candidate_cache::{Before, CandidateCache};
-use super::last_step::{LastStep, needs_cells};
+use super::last_step::{LastStep, Searched, needs_cells};
 use super::pairs::{CellSearch, TreeSearch};
+use super::shapes::{self, HitShape};
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::{BroadPhaseError, DescriptorError};
-use crate::api::input::Queries;
-use crate::api::queries::{SelfQuery, self_query};
+use crate::api::error::{BroadPhaseError, DescriptorError, completed};
+use crate::api::input::{Queries, Rays};
+use crate::api::queries::{Query, SelfQuery, self_query};
 use crate::api::result::StepResult;
 use crate::api::scene::{QueryInput, Scene};
-use crate::layout::blocks::{QueryParams, RayBlocks, RayParams};
+use crate::api::types::RayHit;
+use crate::layout::blocks::{QueryBlocks, QueryParams, RayBlocks, RayParams};
 use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
+use crate::reference::outputs::Outputs;
 use crate::reference::pairs::pair_excludes::Admits;
 use crate::reference::params::query_params;
 
@@ -126,6 +129,131 @@ impl CpuBroadPhase {
         last.offer_trees(|inputs| self.cache.trees(inputs));
         answer_queries(last, &mut answer, &scene, rays, queries, None)?;
         answer.into_result()
+    }
+
+    /// Returns the closest hit of each ray with shapes of your own, in the last step's table: the smallest `t`, then the
+    /// smallest object. Results are those of [`TableShader::shape_rays`](crate::TableShader::shape_rays), where the
+    /// rules are, if `hit_shape` returns the same floats.
+    ///
+    /// `hit_shape` gets an object, the ray's origin and direction, and `t_max`. It returns the ray parameter where the
+    /// ray hits the object's shape, `t_max` or more without a hit.
+    ///
+    /// ```
+    /// use gpu_broad_phase::cpu::CpuBroadPhase;
+    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Ray, RayHit, Scene};
+    ///
+    /// // Spheres of radius 1.
+    /// let centers = [[0.0, 0.0, 0.0], [0.9, 0.9, 4.0]];
+    /// let boxes = centers.map(|center| Aabb::new(center.map(|x| x - 1.0), center.map(|x| x + 1.0)));
+    /// let mut broad_phase = CpuBroadPhase::new(&BroadPhaseDescriptor::default())?;
+    /// broad_phase.step_scene(&Scene { objects: boxes[..].into(), ..Scene::default() })?;
+    ///
+    /// let hit_sphere = |object: u32, origin: [f32; 3], direction: [f32; 3], t_max: f32| {
+    ///     let center = centers[object as usize];
+    ///     let way = [0, 1, 2].map(|axis| origin[axis] - center[axis]);
+    ///     let dot = |a: [f32; 3], b: [f32; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+    ///     let b = dot(way, direction);
+    ///     let root = b * b - dot(way, way) + 1.0;
+    ///     let t = -b - root.max(0.0).sqrt();
+    ///     if root >= 0.0 && t >= 0.0 { t } else { t_max }
+    /// };
+    /// // The first ray passes the corner of a box.
+    /// let rays = [[0.9, 0.9, -5.0], [0.0, 0.0, -5.0]].map(|origin| Ray::new(origin, [0.0, 0.0, 1.0], 100.0));
+    /// let hits = broad_phase.closest_shapes(rays[..].into(), &hit_sphere)?;
+    /// assert_eq!(hits, [RayHit { object: 1, t: 8.0 }, RayHit { object: 0, t: 4.0 }]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn closest_shapes(
+        &mut self,
+        rays: Rays<'_>,
+        hit_shape: &(dyn Fn(u32, [f32; 3], [f32; 3], f32) -> f32 + Sync),
+    ) -> Result<Vec<RayHit>, BroadPhaseError> {
+        self.hit_shapes(rays, hit_shape, false)
+    }
+
+    /// Returns a hit of each ray with shapes of your own, the first one found. `hit_shape` is as in
+    /// [`closest_shapes`](Self::closest_shapes).
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn any_shapes(
+        &mut self,
+        rays: Rays<'_>,
+        hit_shape: &(dyn Fn(u32, [f32; 3], [f32; 3], f32) -> f32 + Sync),
+    ) -> Result<Vec<RayHit>, BroadPhaseError> {
+        self.hit_shapes(rays, hit_shape, true)
+    }
+
+    fn hit_shapes(
+        &mut self,
+        rays: Rays<'_>,
+        hit_shape: &HitShape<'_>,
+        is_any: bool,
+    ) -> Result<Vec<RayHit>, BroadPhaseError> {
+        let input = QueryInput {
+            rays,
+            ..QueryInput::default()
+        };
+        self.search(&input, |searched, outputs, scene, rays, _| {
+            let params = RayBlocks {
+                table: searched.params,
+                rays,
+            };
+            shapes::hits(&params, searched, outputs, &scene.rays, hit_shape, is_any)
+        })
+    }
+
+    /// Returns object and distance of the nearest of your own shapes, in the last step's table: the smallest distance,
+    /// at most the query's radius, then the smallest object. Results are those of
+    /// [`TableShader::shape_queries`](crate::TableShader::shape_queries) if `shape_distance` returns the same floats.
+    ///
+    /// `shape_distance` gets an object and the query's point, and returns the distance to the object's shape, which is
+    /// inside its box.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query).
+    pub fn nearest_shapes(
+        &mut self,
+        queries: &[Query],
+        shape_distance: &(dyn Fn(u32, [f32; 3]) -> f32 + Sync),
+    ) -> Result<Vec<Option<(u32, f32)>>, BroadPhaseError> {
+        let input = QueryInput {
+            queries: queries.into(),
+            ..QueryInput::default()
+        };
+        self.search(&input, |searched, outputs, scene, _, queries| {
+            let params = QueryBlocks {
+                table: searched.params,
+                queries,
+            };
+            shapes::nearest(&params, searched, outputs.overrides, &scene.queries, shape_distance)
+        })
+    }
+
+    fn search<T>(
+        &mut self,
+        input: &QueryInput<'_>,
+        run: impl FnOnce(&Searched<'_>, &mut Outputs<'_>, &HostScene<'_>, RayParams, QueryParams) -> T,
+    ) -> Result<T, BroadPhaseError> {
+        let scene = HostScene::of(&Scene {
+            query: *input,
+            ..Scene::default()
+        })?;
+        let last = self.last.as_mut().ok_or(BroadPhaseError::NoStep)?;
+        let (rays, queries) = query_params(last.held.objects.into(), &scene.query_input)?;
+        let mut answer = Answer::new(&self.options, last.held, last.counters.clone());
+        last.offer_trees(|inputs| self.cache.trees(inputs));
+        let table = last.inputs.params[0];
+        if !answer.needs_only_trees(&RayBlocks { table, rays }, &scene) {
+            last.cells(&self.options)?;
+        }
+        last.trees()?;
+        let tables = last.tables_of_records(false);
+        let searched = last.searched(&tables, None);
+        completed(run(&searched, &mut answer.outputs, &scene, rays, queries))
     }
 
     fn check_pair_filter(&self, finds_pairs: bool, queries: &Queries<'_>) -> Result<(), BroadPhaseError> {

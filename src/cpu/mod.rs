@@ -23,11 +23,11 @@ mod pairs;
 mod query_lists;
 mod query_walk;
 mod ray_search;
+mod shapes;
 mod skin;
 mod step_trees;
 mod trees;
 
-#[doc(hidden)]
 pub use broad_phase::CpuBroadPhase;
 
 use crate::api::descriptor::BroadPhaseDescriptor;

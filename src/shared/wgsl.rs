@@ -142,6 +142,8 @@ pub(crate) static FILES: &[File] = files![
     "table/source_tight",
     "table/worlds",
     "table_shader/cast",
+    "table_shader/shape_queries",
+    "table_shader/shape_rays",
     "table_shader/walk",
 ];
 

@@ -1,3 +1,4 @@
+mod shapes;
 mod texts;
 
 use std::collections::HashMap;

@@ -1,0 +1,62 @@
+// uses: table_shader/walk
+// needs: shape_distance
+
+// The nearest of the caller's shapes. See `TableShader::shape_queries`.
+
+struct Nearest {
+    // Object and distance of its shape. Without a result, NO_OBJECT and the largest float.
+    object: u32,
+    distance: f32,
+    is_found: bool,
+    // False if a driver may have ended a loop early, so that the result is uncertain.
+    is_complete: bool,
+}
+
+// Covers the rounding of distances: of the caller's, and of those to boxes.
+const DISTANCE_SLACK: f32 = 0x1p-18;
+
+fn query_around(query: Query, radius: f32) -> Query {
+    let low = vec4<u32>(unordered(query.low), query.layers);
+    let high = vec4<u32>(unordered(query.high), query.group);
+    return query_of(low, high, bitcast<u32>(radius), query.world);
+}
+
+// Half the shortest side of a cell of the level with the most objects.
+fn radius_to_begin(query: Query) -> f32 {
+    if (grid.fullest_level == NO_LEVEL) {
+        return query.radius;
+    }
+    let sides = cell_size(grid.fullest_level);
+    let shortest = min(sides.x, sides.y);
+    return min(0.5 * select(min(shortest, sides.z), shortest, params.dimensions == 2u), query.radius);
+}
+
+// Returns `before`, or a nearer shape. Without a shape, `before.distance` is the largest distance to find. Spheres grow
+// until none but their objects can be nearer.
+fn nearer_shape(query: Query, before: Nearest) -> Nearest {
+    var best = before;
+    let point = flush_bits(unordered(query.low));
+    let farthest = max(max(abs(point.x), abs(point.y)), abs(point.z));
+    var tested = -1.0;
+    var radius = radius_to_begin(query);
+    for (var goes_on = query.answers; goes_on;) {
+        var walk = begin_walk(query_around(query, radius));
+        for (; next_object(&walk);) {
+            let to_box = min(sqrt(walk.squared_distance), LARGEST_FLOAT);
+            let slack = (farthest + best.distance) * DISTANCE_SLACK;
+            // Smaller spheres had the others.
+            if (to_box >= tested && to_box - slack <= best.distance) {
+                let distance = shape_distance(walk.object, point);
+                if (distance < best.distance || (distance == best.distance && walk.object < best.object)) {
+                    best = Nearest(walk.object, distance, true, best.is_complete);
+                }
+            }
+        }
+        best.is_complete = best.is_complete && walk_is_complete(&walk);
+        let needed = min(best.distance + (farthest + best.distance) * DISTANCE_SLACK, LARGEST_FLOAT);
+        goes_on = radius < needed && best.is_complete;
+        tested = radius * (1.0 - DISTANCE_SLACK);
+        radius = min(select(2.0 * radius, needed, radius > 0.25 * LARGEST_FLOAT), needed);
+    }
+    return best;
+}

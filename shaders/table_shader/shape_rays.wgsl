@@ -1,0 +1,55 @@
+// uses: table_shader/cast
+// needs: hit_shape
+
+// Rays that end at the caller's shapes. See `TableShader::shape_rays`.
+//
+// The caller's `hit_shape` may return a `t` before the ray enters the object's box, by rounding. It then counts as the
+// entry, so that the closest hit depends on no order of visits: boxes entered past the best `t` cannot improve it.
+
+// The next larger float, of floats that are 0 or normal: others may be flushed to 0.
+fn float_after(t: f32) -> f32 {
+    return bitcast<f32>(max(bitcast<u32>(t) + 1u, 0x00800000u));
+}
+
+// Returns where the ray hits an object's shape, at least where it enters the box; `t_max` or more without a hit.
+fn shape_entry(ray: Ray, object: u32, entry: f32, t_max: f32) -> f32 {
+    let t = hit_shape(object, unordered_origin(ray), ray.direction, t_max);
+    let counted = max(select(t, 0.0, t < 0x1p-126), entry);
+    return select(t_max, counted, t < t_max);
+}
+
+fn unordered_origin(ray: Ray) -> vec3<f32> {
+    return flush_bits(unordered(ray.origin_ordered));
+}
+
+// Returns `before`, or a closer hit. Without a hit, `before.t` is the largest `t` to find.
+fn closer_shape(ray: Ray, before: Hit) -> Hit {
+    var hits = cast_for(ray, true);
+    hits.limit = before.t;
+    var best = before;
+    for (; next_hit(&hits);) {
+        let t_max = select(best.t, float_after(best.t), hits.object < best.object);
+        let t = shape_entry(ray, hits.object, hits.t, t_max);
+        if (t < t_max) {
+            best = Hit(hits.object, t, hits.record, true, before.is_complete);
+            hits.limit = t;
+        }
+    }
+    best.is_complete = before.is_complete && cast_is_complete(&hits);
+    return best;
+}
+
+// Returns `before` if it is a hit, else the first one found.
+fn some_shape(ray: Ray, before: Hit) -> Hit {
+    var hits = cast_for(ray, true);
+    let t_max = float_after(ray.t_max);
+    for (; !before.is_hit && next_hit(&hits);) {
+        let t = shape_entry(ray, hits.object, hits.t, t_max);
+        if (t < t_max) {
+            return Hit(hits.object, t, hits.record, true, all_iterations_taken());
+        }
+    }
+    var none = before;
+    none.is_complete = before.is_complete && (before.is_hit || cast_is_complete(&hits));
+    return none;
+}
