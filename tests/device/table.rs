@@ -24,6 +24,8 @@ struct OwnPass {
     own_layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
     output_words: usize,
+    /// Words that follow all outputs.
+    extra: Vec<u32>,
 }
 
 impl OwnPass {
@@ -64,6 +66,7 @@ impl OwnPass {
             own_layout,
             pipeline,
             output_words,
+            extra: Vec::new(),
         }
     }
 
@@ -78,7 +81,9 @@ impl OwnPass {
         let mut words = vec![inputs.len() as u32];
         words.extend(bytemuck::cast_slice::<T, u32>(inputs));
         let first_output = words.len();
-        words.resize(first_output + self.output_words * inputs.len(), 0);
+        let end = first_output + self.output_words * inputs.len();
+        words.resize(end, 0);
+        words.extend(&self.extra);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let data = upload(device, &words, usage);
         let own = bind(device, &self.own_layout, &[&data]);
@@ -100,7 +105,7 @@ impl OwnPass {
         }
         queue.submit([encoder.finish()]);
         let words = download::<u32>(device, queue, &data, data.size());
-        let outputs = words[first_output..].chunks(self.output_words);
+        let outputs = words[first_output..end].chunks(self.output_words);
         outputs.map(<[u32]>::to_vec).collect()
     }
 }

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use super::*;
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::reference::brute_force::closest;
+use gpu_broad_phase::{Dimensions, RayHit};
 
 /// Same floats on every device: at most one operation rounds.
 const SHAPES: &str = "
@@ -14,10 +15,6 @@ const SHAPES: &str = "
     fn own_hit_shape(object: u32, origin: vec3<f32>, direction: vec3<f32>, t_max: f32) -> f32 {
         let bits = mixed(object);
         return select(abs(origin.x) + f32(bits % 64u) * 0.25, t_max, bits % 5u == 0u);
-    }
-
-    fn own_shape_distance(object: u32, point: vec3<f32>) -> f32 {
-        return max(FAR[mixed(object) % 3u], 1.0);
     }
 ";
 
@@ -109,10 +106,7 @@ fn rays_end_at_the_closest_shape_of_both_tables() {
                     let make = [TableShader::with_rays, TableShader::with_swept_rays][usize::from(is_swept)];
                     let first = make(&descriptor, "own_", 1).unwrap();
                     let second = has_statics.then(|| first.second_table("static_", 2).unwrap());
-                    let text = format!(
-                        "{}{SHAPES}{HIT}const FAR = array(0.0, 1.0, 2.0);",
-                        first.shape_rays(second.as_ref())
-                    );
+                    let text = format!("{}{SHAPES}{HIT}", first.shape_rays(second.as_ref()));
                     OwnPass::new::<SweptRay>(
                         &adapter,
                         [Some(first), second].into_iter().flatten().collect(),
@@ -144,4 +138,121 @@ fn rays_end_at_the_closest_shape_of_both_tables() {
         }
     }
     assert!(met.iter().all(|&count| count > 300), "{met:?} hits and misses are few");
+}
+
+/// A shape is the lower corner of a box. Distances are sums along the axes, rounded up to whole numbers of 1 / 64, so
+/// not less than those to boxes.
+const DISTANCE: &str = "
+    fn steps(a: f32, b: f32) -> i32 {
+        return i32(ceil(min(abs(a - b) * 64.0, 5.0e8)));
+    }
+
+    fn own_shape_distance(object: u32, point: vec3<f32>) -> f32 {
+        let first = output(data[0]) + 3u * object;
+        let corner = bitcast<vec3<f32>>(vec3<u32>(data[first], data[first + 1u], data[first + 2u]));
+        return f32(steps(point.x, corner.x) + steps(point.y, corner.y) + steps(point.z, corner.z)) / 64.0;
+    }
+
+    fn visit(id: u32) {
+        let rest = input(id, 2u);
+        let nearest = own_nearest_shape(own_query_of(input(id, 0u), input(id, 1u), rest.x, rest.y));
+        let out = output(id);
+        data[out] = nearest.object;
+        data[out + 1u] = bitcast<u32>(nearest.distance);
+        data[out + 2u] = u32(nearest.is_complete && nearest.is_found == (nearest.object != own_NO_OBJECT));
+    }
+";
+
+fn distance(corner: [f32; 3], point: [f32; 3]) -> f32 {
+    let steps = |axis: usize| ((point[axis] - corner[axis]).abs() * 64.0).min(5e8).ceil() as i32;
+    (steps(0) + steps(1) + steps(2)) as f32 / 64.0
+}
+
+#[test]
+fn the_nearest_shape_of_both_tables_is_found() {
+    let mut met = [0; 2];
+    let mut rng = Rng(905);
+    for adapter in daily_adapters() {
+        let mut passes = [Passes::new(), Passes::new()];
+        for (number, descriptor, wild) in scenes(400, false) {
+            let mut scene = wild.scene(number);
+            let flat = |corner: [f32; 3]| match descriptor.dimensions {
+                Dimensions::Two => [corner[0], corner[1], 0.0],
+                Dimensions::Three => corner,
+            };
+            let statics = scene.statics.objects.elements().unwrap();
+            let objects = [statics, scene.objects.elements().unwrap()].concat();
+            let is_far = |bound: &f32| bound.is_finite() && bound.abs() > 1e6;
+            if objects.is_empty()
+                || objects
+                    .iter()
+                    .any(|object| object.min.iter().chain(&object.max).any(is_far))
+            {
+                continue;
+            }
+            let corners: Vec<_> = objects.iter().map(|object| flat(object.min)).collect();
+            let queries: Vec<_> = (0..40)
+                .map(|_| {
+                    let center = objects[rng.below(objects.len())].max;
+                    let moved = center.map(|bound| if bound.is_finite() { bound + rng.unit() } else { 0.5 });
+                    let radius = [f32::INFINITY, 0.25, 3.0, 40.0][rng.below(4)];
+                    Query::sphere(moved, radius).in_world(rng.below(descriptor.worlds as usize) as u32)
+                })
+                .collect();
+            let everywhere: Vec<_> = queries
+                .iter()
+                .map(|query| Query {
+                    radius: f32::INFINITY,
+                    ..*query
+                })
+                .collect();
+            scene.query = QueryInput {
+                queries: everywhere[..].into(),
+                ..Default::default()
+            };
+            let admitted = brute_force::scene_queries(&descriptor, &scene).unwrap();
+            scene.query = QueryInput::default();
+            let mut on_cpu = CpuBroadPhase::new(&descriptor).unwrap();
+            on_cpu.step_scene(&scene).unwrap();
+            let of_object = |object: u32, point: [f32; 3]| distance(corners[object as usize], flat(point));
+            let found = on_cpu.nearest_shapes(&queries, &of_object).unwrap();
+            let has_statics = wild.statics > 0;
+            let passes = &mut passes[usize::from(has_statics)];
+            let make = || {
+                let first = TableShader::new(&descriptor, "own_", 1).unwrap();
+                let second = has_statics.then(|| first.second_table("static_", 2).unwrap());
+                let text = format!("{}{DISTANCE}", first.shape_queries(second.as_ref()));
+                OwnPass::new::<Query>(
+                    &adapter,
+                    [Some(first), second].into_iter().flatten().collect(),
+                    &text,
+                    3,
+                )
+            };
+            let kind = (std::mem::discriminant(&descriptor.scheme), descriptor.filters);
+            let (pass, _) = passes
+                .entry(kind)
+                .or_insert_with(|| (make(), broad_phase(&adapter, &descriptor)));
+            pass.extra = corners.iter().flatten().map(|bound| bound.to_bits()).collect();
+            let outputs = run_alike(&adapter, passes, &descriptor, scene, &queries, make);
+            for (index, query) in queries.iter().enumerate() {
+                let what = format!("{query:?} in scene {number}, {descriptor:?} on {}", adapter.name);
+                let rows = admitted[index].surely.iter().chain(&admitted[index].perhaps);
+                let point = query.bounds.min.map(|x| if x.is_subnormal() { 0.0 } else { x });
+                let shapes = rows.map(|row| (of_object(row.0, point), row.0));
+                let best = shapes
+                    .filter(|shape| shape.0 <= query.radius)
+                    .min_by(|a, b| a.partial_cmp(b).unwrap());
+                let best = best.map(|(distance, object)| (object, distance));
+                let words = &outputs[index];
+                let on_gpu = (words[0] != u32::MAX).then(|| (words[0], f32::from_bits(words[1])));
+                assert_eq!((found[index], on_gpu, words[2]), (best, best, 1), "{what}");
+                met[usize::from(best.is_none())] += 1;
+            }
+        }
+    }
+    assert!(
+        met.iter().all(|&count| count > 300),
+        "{met:?} results and misses are few"
+    );
 }
