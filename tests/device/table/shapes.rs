@@ -14,7 +14,7 @@ const SHAPES: &str = "
 
     fn own_hit_shape(object: u32, origin: vec3<f32>, direction: vec3<f32>, t_max: f32) -> f32 {
         let bits = mixed(object);
-        return select(abs(origin.x) + f32(bits % 64u) * 0.25, t_max, bits % 5u == 0u);
+        return select(abs(origin.x) + f32(bits % 8u) * 0.25, t_max, bits % 5u == 0u);
     }
 ";
 
@@ -27,7 +27,7 @@ fn hit_shape(object: u32, origin: [f32; 3], _direction: [f32; 3], t_max: f32) ->
     let bits = mixed(object);
     match bits % 5 {
         0 => t_max,
-        _ => origin[0].abs() + (bits % 64) as f32 * 0.25,
+        _ => origin[0].abs() + (bits % 8) as f32 * 0.25,
     }
 }
 
