@@ -31,32 +31,43 @@ fn radius_to_begin(query: Query) -> f32 {
     return min(0.5 * select(min(shortest, sides.z), shortest, params.dimensions == 2u), query.radius);
 }
 
+// Largest distance to boxes of shapes that are as near as `best`.
+fn distance_needed(query: Query, best: Nearest) -> f32 {
+    let corner = abs(flush_bits(unordered(query.low)));
+    let farthest = max(max(corner.x, corner.y), corner.z);
+    return min(best.distance + (farthest + best.distance) * DISTANCE_SLACK, LARGEST_FLOAT);
+}
+
 // Returns `before`, or a nearer shape. Without a shape, `before.distance` is the largest distance to find. Spheres grow
-// until none but their objects can be nearer.
+// until none but their objects can be nearer. One that turns out much too large is begun again.
 fn nearer_shape(query: Query, before: Nearest) -> Nearest {
     var best = before;
     let point = flush_bits(unordered(query.low));
-    let farthest = max(max(abs(point.x), abs(point.y)), abs(point.z));
     var tested = -1.0;
     var radius = radius_to_begin(query);
+    var needed = distance_needed(query, best);
     for (var goes_on = query.answers; goes_on;) {
         var walk = begin_walk(query_around(query, radius));
-        for (; next_object(&walk);) {
+        var is_small = true;
+        for (; is_small && next_object(&walk);) {
             let to_box = min(sqrt(walk.squared_distance), LARGEST_FLOAT);
-            let slack = (farthest + best.distance) * DISTANCE_SLACK;
             // Smaller spheres had the others.
-            if (to_box >= tested && to_box - slack <= best.distance) {
+            if (to_box >= tested && to_box <= needed) {
                 let distance = shape_distance(walk.object, point);
                 if (distance < best.distance || (distance == best.distance && walk.object < best.object)) {
                     best = Nearest(walk.object, distance, true, best.is_complete);
+                    needed = distance_needed(query, best);
+                    is_small = needed > 0.7 * radius;
                 }
             }
         }
-        best.is_complete = best.is_complete && walk_is_complete(&walk);
-        let needed = min(best.distance + (farthest + best.distance) * DISTANCE_SLACK, LARGEST_FLOAT);
-        goes_on = radius < needed && best.is_complete;
-        tested = radius * (1.0 - DISTANCE_SLACK);
-        radius = min(select(2.0 * radius, needed, radius > 0.25 * LARGEST_FLOAT), needed);
+        if (is_small) {
+            best.is_complete = best.is_complete && walk_is_complete(&walk);
+            goes_on = radius < needed && best.is_complete;
+            tested = radius * (1.0 - DISTANCE_SLACK);
+            radius = select(2.0 * radius, needed, radius > 0.25 * LARGEST_FLOAT);
+        }
+        radius = min(radius, needed);
     }
     return best;
 }
