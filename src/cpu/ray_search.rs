@@ -33,11 +33,13 @@ pub(super) fn walk(
             let have_layers = overrides.filters && (trees.have_filters || ray.layers != Aabb::ALL_LAYERS);
             let most = limit(visitor);
             let visit = |_: f32, object: u32, record: &dyn Fn() -> Record| {
-                let record = record();
-                if let Some(t) = enter_box(ray, &record.low, &record.high) {
-                    let passes = || passes_layers(ray.layers, input.objects[object as usize].layers);
-                    if !have_layers || passes() {
-                        visitor.accept_hit(object, t);
+                if visitor.may_accept(object) {
+                    let record = record();
+                    if let Some(t) = enter_box(ray, &record.low, &record.high) {
+                        let passes = || passes_layers(ray.layers, input.objects[object as usize].layers);
+                        if !have_layers || passes() {
+                            visitor.accept_hit(object, t);
+                        }
                     }
                 }
                 limit(visitor)

@@ -29,6 +29,18 @@ struct Closest<'a> {
     t: f32,
     /// True to end with the first hit.
     is_any: bool,
+    /// Object that `hit_shape` got last, and what it returned.
+    tested: (u32, f32),
+}
+
+impl Closest<'_> {
+    fn t_max(&self, object: u32) -> f32 {
+        if object < self.object {
+            float_after(self.t)
+        } else {
+            self.t
+        }
+    }
 }
 
 impl HitVisitor for Closest<'_> {
@@ -43,15 +55,21 @@ impl HitVisitor for Closest<'_> {
         }
     }
 
-    fn accept_hit(&mut self, object: u32, entry: f32) {
-        let t_max = if object < self.object {
-            float_after(self.t)
-        } else {
-            self.t
-        };
+    fn may_accept(&mut self, object: u32) -> bool {
+        let t_max = self.t_max(object);
         let t = (self.hit_shape)(object, self.origin, self.direction, t_max);
+        self.tested = (object, t);
+        t < t_max
+    }
+
+    fn accept_hit(&mut self, object: u32, entry: f32) {
+        // Walks over cells have not asked.
+        if self.tested.0 != object && !self.may_accept(object) {
+            return;
+        }
+        let t = self.tested.1;
         let counted = if t < f32::MIN_POSITIVE { 0.0 } else { t }.max(entry);
-        if t < t_max && counted < t_max {
+        if t < self.t_max(object) && counted < self.t_max(object) {
             (self.object, self.t) = (object, counted);
         }
     }
@@ -80,6 +98,7 @@ pub(super) fn hits(
             object: NONE,
             t: ray.t_max,
             is_any,
+            tested: (NONE, f32::INFINITY),
         };
         let walked = ray_search::walk(params, &tables, searched.trees(None), overrides, ray, &mut closest);
         let Closest { object, t, .. } = closest;

@@ -33,6 +33,10 @@ pub trait HitVisitor {
     const ACCEPTS_AGAIN: bool = false;
     /// Largest parameter of hits that matter; negative to end the walk.
     fn search_limit(&self) -> f32;
+    /// Returns false if a hit would not be accepted. Asked by searches of trees, before the exact test of a box.
+    fn may_accept(&mut self, _object: u32) -> bool {
+        true
+    }
     /// Accepts a hit. Called once per object of a walk, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
     fn accept_hit(&mut self, object: u32, t: f32);
     /// Called before each range of entries that the walk reads.
