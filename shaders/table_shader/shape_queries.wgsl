@@ -1,7 +1,7 @@
 // uses: table_shader/walk
-// needs: shape_distance
 
-// The nearest of the caller's shapes. See `TableShader::shape_queries`.
+// The nearest shape of a caller, who declares `shape_distance`. See `TableShader::shape_queries`, and
+// `shape_rays.wgsl` about lines marked `second`.
 
 struct Nearest {
     // Object and distance of its shape. Without a result, NO_OBJECT and the largest float.
@@ -15,10 +15,16 @@ struct Nearest {
 // Covers the rounding of distances: of the caller's, and of those to boxes.
 const DISTANCE_SLACK: f32 = 0x1p-18;
 
+fn words_low(query: Query) -> vec4<u32> {
+    return vec4<u32>(unordered(query.low), query.layers);
+}
+
+fn words_high(query: Query) -> vec4<u32> {
+    return vec4<u32>(unordered(query.high), query.group);
+}
+
 fn query_around(query: Query, radius: f32) -> Query {
-    let low = vec4<u32>(unordered(query.low), query.layers);
-    let high = vec4<u32>(unordered(query.high), query.group);
-    return query_of(low, high, bitcast<u32>(radius), query.world);
+    return query_of(words_low(query), words_high(query), bitcast<u32>(radius), query.world);
 }
 
 // Half the shortest side of a cell of the level with the most objects.
@@ -70,4 +76,14 @@ fn nearer_shape(query: Query, before: Nearest) -> Nearest {
         radius = min(radius, needed);
     }
     return best;
+}
+
+fn nearest_shape(query: Query) -> Nearest {
+    var nearest = nearer_shape(query, Nearest(NO_OBJECT, query.radius, false, true));
+    let again = second_query_of(words_low(query), words_high(query), bitcast<u32>(query.radius), query.world); // second
+    let before = second_Nearest(nearest.object, nearest.distance, nearest.is_found, nearest.is_complete); // second
+    let found = second_nearer_shape(again, before); // second
+    nearest = Nearest(found.object, found.distance, found.is_found, found.is_complete); // second
+    nearest.distance = select(LARGEST_FLOAT, nearest.distance, nearest.is_found);
+    return nearest;
 }

@@ -1,10 +1,10 @@
 // uses: table_shader/cast
-// needs: hit_shape
 
-// Rays that end at the caller's shapes. See `TableShader::shape_rays`.
+// Rays that end at shapes of a caller, who declares `hit_shape`. See `TableShader::shape_rays`, which drops the lines
+// marked `second` if there is one table, and else replaces the prefix `second_` by that of the second table.
 //
-// The caller's `hit_shape` may return a `t` before the ray enters the object's box, by rounding. It then counts as the
-// entry, so that the closest hit depends on no order of visits: boxes entered past the best `t` cannot improve it.
+// By rounding, `hit_shape` may return a `t` before the ray enters the box. It then counts as the entry, so that no order
+// of visits matters: boxes entered past the best `t` cannot improve it.
 
 // The next larger float, of floats that are 0 or normal: others may be flushed to 0.
 fn float_after(t: f32) -> f32 {
@@ -53,3 +53,30 @@ fn some_shape(ray: Ray, before: Hit) -> Hit {
     none.is_complete = before.is_complete && (before.is_hit || cast_is_complete(&hits));
     return none;
 }
+
+fn closest_shape(ray: Ray) -> Hit {
+    var hit = closer_shape(ray, Hit(NO_OBJECT, ray.t_max, 0u, false, true));
+    let found = second_closer_shape(ray_for_second(ray), hit_for_second(hit)); // second
+    hit = Hit(found.object, found.t, found.record, found.is_hit, found.is_complete); // second
+    hit.t = select(LARGEST_FLOAT, hit.t, hit.is_hit);
+    return hit;
+}
+
+fn any_shape(ray: Ray) -> Hit {
+    var hit = some_shape(ray, Hit(NO_OBJECT, ray.t_max, 0u, false, true));
+    let found = second_some_shape(ray_for_second(ray), hit_for_second(hit)); // second
+    hit = Hit(found.object, found.t, found.record, found.is_hit, found.is_complete); // second
+    hit.t = select(LARGEST_FLOAT, hit.t, hit.is_hit);
+    return hit;
+}
+
+fn hit_for_second(hit: Hit) -> second_Hit { // second
+    return second_Hit(hit.object, hit.t, hit.record, hit.is_hit, hit.is_complete); // second
+} // second
+
+fn ray_for_second(ray: Ray) -> second_Ray { // second
+    return second_Ray( // second
+        ray.index, ray.t_max, ray.direction, ray.valid, ray.inverse, ray.half_origin, ray.origin_ordered, // second
+        ray.world, ray.t_min, ray.half_extents, ray.layers, // second
+    ); // second
+} // second

@@ -184,6 +184,8 @@ enum Casts {
 
 const OBJECTS: &str = "objects";
 const VALUES: &str = "values";
+/// Ends lines of the texts of shapes that need a second table.
+const SECOND: &str = " // second";
 
 impl TableShader {
     /// Creates the text for this descriptor's scheme and [`filters`](BroadPhaseDescriptor::filters). Its names begin
@@ -331,32 +333,7 @@ impl TableShader {
     /// # validator.validate(&module).unwrap();
     /// ```
     pub fn shape_rays(&self, second: Option<&Self>) -> String {
-        let both = |name: &str, search: &str| {
-            let first = &self.prefix;
-            let hit_of = |to: &str| format!("{to}Hit(hit.object, hit.t, hit.record, hit.is_hit, hit.is_complete)");
-            let in_second = second.map_or(String::new(), |Self { prefix, .. }| {
-                let fields =
-                    "index t_max direction valid inverse half_origin origin_ordered world t_min half_extents layers";
-                let fields: Vec<_> = fields.split(' ').map(|field| format!("ray.{field}")).collect();
-                format!(
-                    "    let other = {prefix}{search}({prefix}Ray({}), {});\n    hit = {};\n",
-                    fields.join(", "),
-                    hit_of(prefix),
-                    hit_of(first).replace("hit.", "other.")
-                )
-            });
-            format!(
-                "fn {first}{name}(ray: {first}Ray) -> {first}Hit {{
-    var hit = {first}{search}(ray, {first}Hit({first}NO_OBJECT, ray.t_max, 0u, false, true));
-{in_second}    hit.t = select({first}LARGEST_FLOAT, hit.t, hit.is_hit);
-    return hit;
-}}
-"
-            )
-        };
-        let mut text = self.searches("table_shader/shape_rays", "hit_shape", second);
-        text += &both("closest_shape", "closer_shape");
-        text + &both("any_shape", "some_shape")
+        self.shapes("table_shader/shape_rays", "hit_shape", second)
     }
 
     /// Returns WGSL for the nearest of your own shapes. `second` is as in [`shape_rays`](Self::shape_rays). With prefix
@@ -372,42 +349,31 @@ impl TableShader {
     /// point to the object's shape, which is inside its box. The search visits growing spheres of objects, so a query
     /// needs no good radius: `bp_sphere_query(point, bp_LARGEST_FLOAT)` finds the nearest of all.
     pub fn shape_queries(&self, second: Option<&Self>) -> String {
-        let first = &self.prefix;
-        let in_second = second.map_or(String::new(), |Self { prefix, .. }| {
-            let query = format!(
-                "{prefix}query_of(vec4<u32>({first}unordered(query.low), query.layers), \
-                 vec4<u32>({first}unordered(query.high), query.group), bitcast<u32>(query.radius), query.world)"
-            );
-            let fields = |of: &str| format!("({of}.object, {of}.distance, {of}.is_found, {of}.is_complete)");
-            format!(
-                "    let other = {prefix}nearer_shape({query}, {prefix}Nearest{});\n    nearest = {first}Nearest{};\n",
-                fields("nearest"),
-                fields("other")
-            )
-        });
-        let text = self.searches("table_shader/shape_queries", "shape_distance", second);
-        text + &format!(
-            "fn {first}nearest_shape(query: {first}Query) -> {first}Nearest {{
-    var nearest = {first}nearer_shape(query, {first}Nearest({first}NO_OBJECT, query.radius, false, true));
-{in_second}    nearest.distance = select({first}LARGEST_FLOAT, nearest.distance, nearest.is_found);
-    return nearest;
-}}
-"
-        )
+        self.shapes("table_shader/shape_queries", "shape_distance", second)
     }
 
-    /// Functions of `path` for each table. They call the first one's `function` of the caller.
-    fn searches(&self, path: &str, function: &str, second: Option<&Self>) -> String {
+    /// Functions of `path` for each table. They call `function` of the caller, which has the first one's prefix.
+    fn shapes(&self, path: &str, function: &str, second: Option<&Self>) -> String {
         let files = link::link(path, &[]);
         let all = link::join(&files, None);
         let text = link::join(&files[files.len() - 1..], None);
-        let of_table = |Self { prefix, .. }: &Self| {
-            let own = declared(&all).into_iter();
-            let mut names: Vec<_> = own.map(|name| (name.to_owned(), format!("{prefix}{name}"))).collect();
+        let of_table = |table: &Self, second: Option<&Self>| {
+            let is_kept = |line: &&str| second.is_some() || !line.ends_with(SECOND);
+            let lines = text.lines().filter(is_kept);
+            let text: String = lines
+                .map(|line| format!("{}\n", line.trim_end_matches(SECOND)))
+                .collect();
+            let own = |name: &str| (name.to_owned(), format!("{}{name}", table.prefix));
+            let mut names: Vec<_> = declared(&all).into_iter().map(own).collect();
             names.push((function.to_owned(), format!("{}{function}", self.prefix)));
+            if let Some(Self { prefix, .. }) = second {
+                let others = words(&text).filter_map(|word| word.strip_prefix("second_"));
+                names.extend(others.map(|name| (format!("second_{name}"), format!("{prefix}{name}"))));
+            }
             renamed(&text, &names)
         };
-        [Some(self), second].into_iter().flatten().map(of_table).collect()
+        let last = second.map(|second| of_table(second, None));
+        of_table(self, second) + &last.unwrap_or_default()
     }
 
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
@@ -610,7 +576,28 @@ pub(crate) fn texts() -> Vec<String> {
             TableShader::with_rays(&descriptor, "bp_", 0),
             TableShader::with_swept_rays(&descriptor, "bp_", 0),
         ];
-        all.map(|shader| shader.unwrap().source)
+        let all = all.map(Result::unwrap);
+        let [_, first, _] = &all;
+        let second = first.second_table("other_", 1).unwrap();
+        let shapes = [None, Some(&second)].map(|second| {
+            let tables = [Some(first), second].into_iter().flatten();
+            let own = "
+                fn bp_hit_shape(object: u32, origin: vec3f, direction: vec3f, t_max: f32) -> f32 {
+                    return origin.x + direction.x + t_max + f32(object);
+                }
+                fn bp_shape_distance(object: u32, point: vec3f) -> f32 {
+                    return point.x + f32(object);
+                }
+                fn shapes() -> f32 {
+                    let ray = bp_ray(vec3f(0.0), vec3f(1.0), 1.0);
+                    let nearest = bp_nearest_shape(bp_sphere_query(vec3f(0.0), 1.0));
+                    return bp_closest_shape(ray).t + bp_any_shape(ray).t + nearest.distance;
+                }
+            ";
+            let texts = tables.map(|table| table.source.clone());
+            texts.collect::<String>() + &first.shape_rays(second) + &first.shape_queries(second) + own
+        });
+        all.into_iter().map(|shader| shader.source).chain(shapes)
     };
     schemes.into_iter().flat_map(of_scheme).collect()
 }

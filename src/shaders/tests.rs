@@ -148,7 +148,8 @@ fn every_loop_has_a_condition() {
 
 fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
-    let tables = ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, &[])));
+    let roots = ["walk", "cast", "shape_rays", "shape_queries"].map(|root| ["table_shader/", root].concat());
+    let tables = roots.map(|root| ("a table's text", link::link(&root, &[])));
     of_passes.chain(tables).collect()
 }
 
