@@ -27,14 +27,30 @@ fn query_around(query: Query, radius: f32) -> Query {
     return query_of(words_low(query), words_high(query), bitcast<u32>(radius), query.world);
 }
 
-// Half the shortest side of a cell of the level with the most objects.
-fn radius_to_begin(query: Query) -> f32 {
-    if (grid.fullest_level == NO_LEVEL) {
-        return query.radius;
+// Lower bound of the distance from the query's point to boxes in cells, along an axis. Boxes reach out of the occupied
+// cells by less than two.
+fn gap_to_cells(query: Query) -> f32 {
+    let point = flush_bits(unordered(query.low));
+    var gap = LARGEST_FLOAT;
+    for (var rest = grid.occupied; rest != 0u; rest &= rest - 1u) {
+        let index = firstTrailingBit(rest);
+        let level = grid.levels[index];
+        let fine = vec3<f32>(1.0) / axis_inverse(level.inverse, grid.stretch);
+        let beyond = 2.0 * cell_size(index);
+        let lower = vec3<f32>(vec3<i32>(level.lower_x, level.lower_y, level.lower_z)) * fine - beyond;
+        let upper = vec3<f32>(vec3<i32>(level.upper_x, level.upper_y, level.upper_z) + 1) * fine + beyond;
+        let gaps = max(lower - point, point - upper);
+        let flat = max(gaps.x, gaps.y);
+        gap = min(gap, max(select(max(flat, gaps.z), flat, params.dimensions == 2u), 0.0));
     }
-    let sides = cell_size(grid.fullest_level);
-    let shortest = min(sides.x, sides.y);
-    return min(0.5 * select(min(shortest, sides.z), shortest, params.dimensions == 2u), query.radius);
+    return gap * (1.0 - DISTANCE_SLACK);
+}
+
+// Half the shortest side of a cell of the level with the most objects.
+fn first_depth() -> f32 {
+    let sides = cell_size(min(grid.fullest_level, MAX_LEVELS - 1u));
+    let flat = min(sides.x, sides.y);
+    return 0.5 * select(min(flat, sides.z), flat, params.dimensions == 2u);
 }
 
 // Largest distance to boxes of shapes that are as near as `best`.
@@ -50,8 +66,10 @@ fn nearer_shape(query: Query, before: Nearest) -> Nearest {
     var best = before;
     let point = flush_bits(unordered(query.low));
     var tested = -1.0;
-    var radius = radius_to_begin(query);
     var needed = distance_needed(query, best);
+    let gap = min(gap_to_cells(query), needed);
+    var depth = max(first_depth(), gap * DISTANCE_SLACK);
+    var radius = min(gap + depth, needed);
     for (var goes_on = query.answers; goes_on;) {
         var walk = begin_walk(query_around(query, radius));
         var is_small = true;
@@ -71,7 +89,8 @@ fn nearer_shape(query: Query, before: Nearest) -> Nearest {
             best.is_complete = best.is_complete && walk_is_complete(&walk);
             goes_on = radius < needed && best.is_complete;
             tested = radius * (1.0 - DISTANCE_SLACK);
-            radius = select(2.0 * radius, needed, radius > 0.25 * LARGEST_FLOAT);
+            depth *= 2.0;
+            radius = select(gap + depth, needed, 0.5 * needed < radius);
         }
         radius = min(radius, needed);
     }
