@@ -70,7 +70,8 @@ fn nearer_shape(query: Query, before: Nearest) -> Nearest {
     let gap = min(gap_to_cells(query), needed);
     var depth = max(first_depth(), gap * DISTANCE_SLACK);
     var radius = min(gap + depth, needed);
-    for (var goes_on = query.answers; goes_on;) {
+    var goes_on = query.answers;
+    for (; goes_on;) {
         var walk = begin_walk(query_around(query, radius));
         var is_small = true;
         for (; is_small && next_object(&walk);) {
@@ -94,6 +95,8 @@ fn nearer_shape(query: Query, before: Nearest) -> Nearest {
         }
         radius = min(radius, needed);
     }
+    // A driver that ended the loop has left more to do.
+    best.is_complete = best.is_complete && !goes_on;
     return best;
 }
 

@@ -262,4 +262,5 @@ fn the_nearest_shape_of_both_tables_is_found() {
         met.iter().all(|&count| count > 300),
         "{met:?} results and misses are few"
     );
+    assert!(cut < met[0] / 200, "{cut} searches were cut");
 }
