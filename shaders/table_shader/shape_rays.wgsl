@@ -1,21 +1,21 @@
 // uses: table_shader/cast
 
-// Rays that end at shapes of a caller, who declares `hit_shape`. See `TableShader::shape_rays`, which drops the lines
-// marked `second` if there is one table, and else replaces the prefix `second_` by that of the second table.
+// Rays that end at shapes, which the caller's function `hit_shape` gives. `TableShader::shape_rays` drops the lines marked
+// `second` if there is one table, and else replaces the prefix `second_` by that of the second table.
 //
 // By rounding, `hit_shape` may return a `t` before the ray enters the box. It then counts as the entry, so that no order
 // of visits matters: boxes entered past the best `t` cannot improve it.
 
-// The next larger float, of floats that are 0 or normal: others may be flushed to 0.
+// The next larger float, of floats that are 0 or normal: others may be flushed to 0. At most the largest float.
 fn float_after(t: f32) -> f32 {
-    return bitcast<f32>(max(bitcast<u32>(t) + 1u, 0x00800000u));
+    return bitcast<f32>(clamp(bitcast<u32>(t) + 1u, 0x00800000u, 0x7f7fffffu));
 }
 
 // Returns where the ray hits an object's shape, at least where it enters the box; `t_max` or more without a hit.
 fn shape_entry(ray: Ray, object: u32, entry: f32, t_max: f32) -> f32 {
     let t = hit_shape(object, unordered_origin(ray), ray.direction, t_max);
     let counted = max(select(t, 0.0, t < 0x1p-126), entry);
-    return select(t_max, counted, t < t_max);
+    return select(t_max, counted, t >= ray.t_min && t < t_max);
 }
 
 fn unordered_origin(ray: Ray) -> vec3<f32> {

@@ -56,9 +56,8 @@ impl<'a> Answer<'a> {
     pub fn needs_only_trees(&self, params: &RayBlocks, scene: &HostScene<'_>) -> bool {
         let options = &self.outputs.descriptor.outputs;
         let is_cut = |output| self.outputs.capacity(output).is_some();
-        let is_far = |ray: &SweptRay| ray_search::is_far(&load_ray(params, ray));
         let cuts_hits = options.ray_mode == RayMode::All && is_cut(Output::RayHits);
-        let rays = options.ray_cells || cuts_hits || scene.rays.iter().any(is_far);
+        let rays = options.ray_cells || cuts_hits || ray_search::are_far(params, &scene.rays);
         let queries = match scene.query_input.query_mode {
             QueryMode::Nearest(_) => periods(params) != [0.0; 3],
             _ => is_cut(Output::QueryObjects),

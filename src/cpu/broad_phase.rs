@@ -4,6 +4,7 @@ use super::answers::Answer;
 use super::candidate_cache::{Before, CandidateCache};
 use super::last_step::{LastStep, Searched, needs_cells};
 use super::pairs::{CellSearch, TreeSearch};
+use super::ray_search;
 use super::shapes::{self, HitShape};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, DescriptorError, completed};
@@ -247,7 +248,7 @@ impl CpuBroadPhase {
         let mut answer = Answer::new(&self.options, last.held, last.counters.clone());
         last.offer_trees(|inputs| self.cache.trees(inputs));
         let table = last.inputs.params[0];
-        if !answer.needs_only_trees(&RayBlocks { table, rays }, &scene) {
+        if ray_search::are_far(&RayBlocks { table, rays }, &scene.rays) {
             last.cells(&self.options)?;
         }
         last.trees()?;

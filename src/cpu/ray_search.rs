@@ -3,11 +3,11 @@
 use super::boxes::{Block, LANES, larger, smaller};
 use super::lists::Found;
 use super::trees::Trees;
-use crate::api::types::{Aabb, RayHit};
+use crate::api::types::{Aabb, RayHit, SweptRay};
 use crate::layout::blocks::{Overrides, RayBlocks};
 use crate::layout::grid::{Record, unordered};
 use crate::reference::pairs::pair_walk::passes_layers;
-use crate::reference::rays::ray::{LARGEST_FLOAT, LoadedRay, enter_box};
+use crate::reference::rays::ray::{LARGEST_FLOAT, LoadedRay, enter_box, load_ray};
 use crate::reference::rays::ray_hits::{HitVisitor, RayReads, walk_tables};
 use crate::shared::runs::Walked;
 
@@ -33,13 +33,13 @@ pub(super) fn walk(
             let have_layers = overrides.filters && (trees.have_filters || ray.layers != Aabb::ALL_LAYERS);
             let most = limit(visitor);
             let visit = |_: f32, object: u32, record: &dyn Fn() -> Record| {
-                if visitor.may_accept(object) {
+                let passes = || !have_layers || passes_layers(ray.layers, input.objects[object as usize].layers);
+                if visitor.may_accept(object, passes) {
                     let record = record();
-                    if let Some(t) = enter_box(ray, &record.low, &record.high) {
-                        let passes = || passes_layers(ray.layers, input.objects[object as usize].layers);
-                        if !have_layers || passes() {
-                            visitor.accept_hit(object, t);
-                        }
+                    if let Some(t) = enter_box(ray, &record.low, &record.high)
+                        && passes()
+                    {
+                        visitor.accept_hit(object, t);
                     }
                 }
                 limit(visitor)
@@ -53,8 +53,12 @@ pub(super) fn walk(
     }
 }
 
-/// True for rays that trees cannot search.
-pub(super) fn is_far(ray: &LoadedRay) -> bool {
+/// True if trees cannot search some of the rays.
+pub(super) fn are_far(params: &RayBlocks, rays: &[SweptRay]) -> bool {
+    rays.iter().any(|ray| is_far(&load_ray(params, ray)))
+}
+
+fn is_far(ray: &LoadedRay) -> bool {
     (0..3).any(|axis| ray.origin[axis].abs() > FARTHEST || ray.half_extents[axis] > FARTHEST)
 }
 

@@ -13,7 +13,7 @@ use crate::reference::queries::query_walk::passes;
 use crate::reference::rays::ray::LoadedRay;
 use crate::reference::rays::ray_count::walk_rays;
 use crate::reference::rays::ray_hits::HitVisitor;
-use crate::shared::runs::map;
+use crate::shared::runs;
 
 pub(super) type HitShape<'a> = dyn Fn(u32, [f32; 3], [f32; 3], f32) -> f32 + Sync + 'a;
 pub(super) type ShapeDistance<'a> = dyn Fn(u32, [f32; 3]) -> f32 + Sync + 'a;
@@ -25,6 +25,7 @@ struct Closest<'a> {
     hit_shape: &'a HitShape<'a>,
     origin: [f32; 3],
     direction: [f32; 3],
+    t_min: f32,
     object: u32,
     t: f32,
     /// True to end with the first hit.
@@ -55,29 +56,33 @@ impl HitVisitor for Closest<'_> {
         }
     }
 
-    fn may_accept(&mut self, object: u32) -> bool {
+    fn may_accept(&mut self, object: u32, passes: impl Fn() -> bool) -> bool {
         let t_max = self.t_max(object);
-        let t = (self.hit_shape)(object, self.origin, self.direction, t_max);
+        let t = if passes() {
+            (self.hit_shape)(object, self.origin, self.direction, t_max)
+        } else {
+            t_max
+        };
         self.tested = (object, t);
-        t < t_max
+        t >= self.t_min && t < t_max
     }
 
     fn accept_hit(&mut self, object: u32, entry: f32) {
-        // Walks over cells have not asked.
-        if self.tested.0 != object && !self.may_accept(object) {
-            return;
+        // Walks over cells have not tested it.
+        if self.tested.0 != object {
+            self.may_accept(object, || true);
         }
-        let t = self.tested.1;
+        let (t, t_max) = (self.tested.1, self.t_max(object));
         let counted = if t < f32::MIN_POSITIVE { 0.0 } else { t }.max(entry);
-        if t < self.t_max(object) && counted < self.t_max(object) {
+        if t >= self.t_min && t < t_max && counted < t_max {
             (self.object, self.t) = (object, counted);
         }
     }
 }
 
-/// The next larger float, of floats that are 0 or normal: GPUs may flush others to 0.
+/// The next larger float, of floats that are 0 or normal: GPUs may flush others to 0. At most the largest float.
 fn float_after(t: f32) -> f32 {
-    t.next_up().max(f32::MIN_POSITIVE)
+    t.next_up().clamp(f32::MIN_POSITIVE, f32::MAX)
 }
 
 pub(super) fn hits(
@@ -95,6 +100,7 @@ pub(super) fn hits(
             hit_shape,
             origin: ray.origin_ordered.map(|bound| flush(unordered(bound))),
             direction: ray.direction,
+            t_min: ray.t_min,
             object: NONE,
             t: ray.t_max,
             is_any,
@@ -133,7 +139,7 @@ pub(super) fn nearest(
             let place = Place::of(params, &query);
             let limit = |best: Option<(u32, f32)>| best.map_or(query.radius, |(_, distance)| distance);
             let most = |best| {
-                let limit = limit(best);
+                let limit = limit(best).max(0.0);
                 place.most(limit + (farthest + limit) * DISTANCE_SLACK)
             };
             trees.search::<true>(
@@ -155,5 +161,5 @@ pub(super) fn nearest(
         }
         best
     };
-    map(queries.len() as u32, answer)
+    runs::walk(queries.len() as u32, answer).collect()
 }

@@ -33,8 +33,9 @@ pub trait HitVisitor {
     const ACCEPTS_AGAIN: bool = false;
     /// Largest parameter of hits that matter; negative to end the walk.
     fn search_limit(&self) -> f32;
-    /// Returns false if a hit would not be accepted. Asked by searches of trees, before the exact test of a box.
-    fn may_accept(&mut self, _object: u32) -> bool {
+    /// Returns false if a hit would not be accepted. Searches of trees call it before the exact test of a box. `passes` is
+    /// the test of layers.
+    fn may_accept(&mut self, _object: u32, _passes: impl Fn() -> bool) -> bool {
         true
     }
     /// Accepts a hit. Called once per object of a walk, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).

@@ -47,14 +47,15 @@ const HIT: &str = "
 
 /// The rule of [`TableShader::shape_rays`], of all hits of boxes.
 fn shape_hits(ray: &SweptRay, boxes: &[(u32, u32)]) -> Vec<RayHit> {
-    let t_max = ray.ray.t_max.min(f32::MAX);
-    let limit = t_max.next_up().max(f32::MIN_POSITIVE);
     let flushed = |x: f32| if x.is_subnormal() { 0.0 } else { x };
+    let t_max = ray.ray.t_max.min(f32::MAX);
+    let limit = t_max.next_up().clamp(f32::MIN_POSITIVE, f32::MAX);
+    let t_min = flushed(ray.t_min).max(0.0);
     let origin = ray.ray.origin.map(flushed);
     let hit = |&(object, entry): &(u32, u32)| {
         let t = hit_shape(object, origin, ray.ray.direction, limit);
         let counted = if t < f32::MIN_POSITIVE { 0.0 } else { t }.max(f32::from_bits(entry));
-        (t < limit && counted < limit).then_some(RayHit { object, t: counted })
+        (t >= t_min && t < limit && counted < limit).then_some(RayHit { object, t: counted })
     };
     boxes.iter().filter_map(hit).collect()
 }
@@ -197,7 +198,7 @@ fn the_nearest_shape_of_both_tables_is_found() {
                 .map(|_| {
                     let center = objects[rng.below(objects.len())].max;
                     let moved = center.map(|bound| if bound.is_finite() { bound + rng.unit() } else { 0.5 });
-                    let radius = [f32::INFINITY, 0.25, 3.0, 40.0][rng.below(4)];
+                    let radius = [f32::INFINITY, 0.25, 3.0, 40.0, 0.0, -1.0, f32::NAN][rng.below(7)];
                     Query::sphere(moved, radius).in_world(rng.below(descriptor.worlds as usize) as u32)
                 })
                 .collect();
@@ -241,7 +242,9 @@ fn the_nearest_shape_of_both_tables_is_found() {
                 let what = format!("{query:?} in scene {number}, {descriptor:?} on {}", adapter.name);
                 let rows = admitted[index].surely.iter().chain(&admitted[index].perhaps);
                 let point = query.bounds.min.map(|x| if x.is_subnormal() { 0.0 } else { x });
-                let shapes = rows.map(|row| (of_object(row.0, point), row.0));
+                let shapes = rows
+                    .filter(|_| query.radius >= 0.0)
+                    .map(|row| (of_object(row.0, point), row.0));
                 let best = shapes
                     .filter(|shape| shape.0 <= query.radius)
                     .min_by(|a, b| a.partial_cmp(b).unwrap());
