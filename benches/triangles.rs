@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Query, Ray, RayHit, Scene};
-use mesh::{EYE, FLOOR, LIGHT, Point, cloud, hit_triangle, scaled, sum, triangle_distance, triangles, view};
+use mesh::{EYE, FLOOR, LIGHT, Point, bounds, cloud, hit_triangle, shadow_origin, triangle_distance, triangles, view};
 use obvhs::Boundable;
 use obvhs::aabb::Aabb as Bounds;
 use obvhs::bvh2::Bvh2;
@@ -28,14 +28,6 @@ impl Boundable for Corners<'_> {
     fn aabb(&self) -> Bounds {
         Bounds::from_points(&self.0.map(glam::Vec3A::from_array))
     }
-}
-
-fn boxes(mesh: &[[Point; 3]]) -> Vec<Aabb> {
-    let of = |corners: &[Point; 3], pick: fn(f32, f32) -> f32| {
-        [0, 1, 2].map(|axis| corners.iter().map(|corner| corner[axis]).reduce(pick).unwrap())
-    };
-    let aabb = |corners| Aabb::new(of(corners, f32::min), of(corners, f32::max));
-    mesh.iter().map(aabb).collect()
 }
 
 /// Hits of `rays` by obvhs, as `t`, infinite without a hit.
@@ -71,7 +63,11 @@ fn main() {
         .find_map(|argument| argument.parse().ok())
         .unwrap_or(7usize);
     let mesh = triangles();
-    let boxes = boxes(&mesh);
+    let boxes: Vec<_> = mesh
+        .iter()
+        .map(bounds)
+        .map(|[low, high]| Aabb::new(low, high))
+        .collect();
     let sight = |pixel| Ray::new(EYE, view([pixel % PIXELS, pixel / PIXELS], PIXELS), 100.0);
     let camera: Vec<_> = (0..PIXELS * PIXELS).map(sight).collect();
     let hit = |triangle: u32, origin: Point, direction: Point, t_max: f32| {
@@ -104,8 +100,8 @@ fn main() {
                 broad_phase.step_scene(&scene).unwrap();
                 let seen = broad_phase.closest_shapes(camera[..].into(), &hit).unwrap();
                 let shadow = |(hit, ray): (&RayHit, &Ray)| {
-                    let place = sum(ray.origin, scaled(ray.direction, hit.t));
-                    (*hit != RayHit::MISS).then(|| Ray::new(sum(place, scaled(LIGHT, 0.002)), LIGHT, 100.0))
+                    (*hit != RayHit::MISS)
+                        .then(|| Ray::new(shadow_origin(ray.origin, ray.direction, hit.t), LIGHT, 100.0))
                 };
                 let shadows: Vec<_> = seen.iter().zip(&camera).filter_map(shadow).collect();
                 let corners: Vec<_> = mesh.iter().map(Corners).collect();

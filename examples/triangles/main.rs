@@ -19,14 +19,14 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, GpuBroadPhase, Query, Ray, RayHit, Scene, Statics, TableShader, block_on, wgpu,
 };
 use mesh::{
-    EYE, FLOOR, LIGHT, Point, cloud, cross, difference, dot, hit_triangle, scaled, triangle_distance, triangles, unit,
-    view,
+    EYE, FLOOR, LIGHT, Point, bounds, cloud, cross, difference, dot, hit_triangle, scaled, shadow_origin,
+    triangle_distance, triangles, unit, view,
 };
 
 /// Width and height of the picture.
 const PIXELS: usize = 480;
 const POINTS: usize = 20_000;
-/// Every how many rays and points brute force checks.
+/// Interval between rays and points that brute force checks.
 const CHECKED: usize = 499;
 
 /// Layout as in the shader.
@@ -46,7 +46,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         _ => return Err("usage: triangles [--output DIR]".into()),
     };
     let mesh = triangles();
-    let boxes: Vec<_> = mesh.iter().map(|corners| bounds(corners)).collect();
+    let aabb = |corners: &[Point; 3]| {
+        let [low, high] = bounds(corners);
+        Aabb::new(low, high)
+    };
+    let boxes: Vec<_> = mesh.iter().map(aabb).collect();
     let scene = Scene {
         objects: boxes[FLOOR..].into(),
         statics: Statics {
@@ -67,11 +71,21 @@ fn main() -> Result<(), Box<dyn Error>> {
         "CPU engine: {} rays in {ms:.0} ms, {POINTS} points in {ms_near:.0} ms",
         directions.len()
     );
+    let mut others = 0;
     for (hit, direction) in seen.iter().zip(&directions).step_by(CHECKED) {
-        let t = mesh
-            .iter()
-            .map(|corners| hit_triangle(corners, EYE, *direction, f32::MAX));
-        agree(f32::from_bits(hit[1]), t.fold(f32::MAX, f32::min))?;
+        let first = |origin, direction| {
+            let t = mesh
+                .iter()
+                .map(|corners| hit_triangle(corners, origin, direction, f32::MAX));
+            t.fold(f32::MAX, f32::min)
+        };
+        let t = first(EYE, *direction);
+        let is_dark = t < f32::MAX && first(shadow_origin(EYE, *direction, t), LIGHT) < f32::MAX;
+        others += usize::from(agree(f32::from_bits(hit[1]), t).is_err() || is_dark != (hit[2] == 1));
+    }
+    // At silhouettes and borders of shadows, rounding decides.
+    if others > 2 {
+        return Err(format!("brute force finds {others} other hits or shadows").into());
     }
     for (nearest, point) in near.iter().zip(&points).step_by(CHECKED) {
         let distances = mesh.iter().map(|corners| triangle_distance(corners, *point));
@@ -85,13 +99,6 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("wrote {}", path.display());
     }
     Ok(())
-}
-
-fn bounds(corners: &[Point; 3]) -> Aabb {
-    let of = |pick: fn(f32, f32) -> f32| {
-        [0, 1, 2].map(|axis| corners.iter().map(|corner| corner[axis]).reduce(pick).unwrap_or(0.0))
-    };
-    Aabb::new(of(f32::min), of(f32::max))
 }
 
 /// Two devices may round differently.
@@ -148,12 +155,12 @@ fn search(
         light: LIGHT,
         points: points.len() as u32,
     };
-    let asked = padded([directions, points].concat());
-    let nothing = vec![[0u32; 4]; asked.len()];
+    let sought = padded([directions, points].concat());
+    let nothing = vec![[0u32; 4]; sought.len()];
     let bound = [
         buffer("view", bytemuck::bytes_of(&view), wgpu::BufferUsages::UNIFORM),
         buffer("corners", bytemuck::cast_slice(&padded(mesh.concat())), storage),
-        buffer("asked", bytemuck::cast_slice(&asked), storage),
+        buffer("sought", bytemuck::cast_slice(&sought), storage),
         buffer("found", bytemuck::cast_slice(&nothing), storage),
     ];
     let types = [
@@ -283,7 +290,24 @@ fn check_on_cpu(
             others += usize::from(agree(f32::from_bits(row[1]), hit.t).is_err());
         }
     }
-    println!("{others} of {} rays end elsewhere on the CPU, by rounding", hits.len());
+    let (lit, shadows): (Vec<_>, Vec<_>) = std::iter::zip(&hits, directions)
+        .zip(found)
+        .filter(|((hit, _), row)| **hit != RayHit::MISS && row[0] != RayHit::MISS.object)
+        .map(|((hit, &direction), row)| {
+            (
+                row[2] == 0,
+                Ray::new(shadow_origin(EYE, direction, hit.t), LIGHT, 100.0),
+            )
+        })
+        .unzip();
+    let covers = broad_phase.any_shapes(shadows[..].into(), &hit)?;
+    others += std::iter::zip(lit, covers)
+        .filter(|(lit, cover)| *lit != (*cover == RayHit::MISS))
+        .count();
+    println!(
+        "{others} of {} rays and shadows differ on the CPU, by rounding",
+        hits.len()
+    );
     if others > hits.len() / 1000 {
         return Err("that is more than rounding explains".into());
     }

@@ -77,6 +77,17 @@ pub fn triangles() -> Vec<[Point; 3]> {
     all
 }
 
+/// Lower and upper corner of a triangle's box.
+pub fn bounds([a, b, c]: &[Point; 3]) -> [Point; 2] {
+    let of = |pick: fn(f32, f32) -> f32| [0, 1, 2].map(|axis| pick(pick(a[axis], b[axis]), c[axis]));
+    [of(f32::min), of(f32::max)]
+}
+
+/// Origin of the shadow ray of a hit: a little off the surface.
+pub fn shadow_origin(origin: Point, direction: Point, t: f32) -> Point {
+    sum(sum(origin, scaled(direction, t)), scaled(LIGHT, 0.002))
+}
+
 /// Direction of the ray through a pixel of a square picture.
 pub fn view([column, row]: [usize; 2], pixels: usize) -> Point {
     let ahead = unit(difference([0.0, 0.0, 1.4], EYE));

@@ -9,7 +9,7 @@ struct View {
 // Three corners per triangle.
 @group(0) @binding(1) var<storage, read> corners: array<vec4f>;
 // Directions of rays, then points.
-@group(0) @binding(2) var<storage, read> asked: array<vec4f>;
+@group(0) @binding(2) var<storage, read> sought: array<vec4f>;
 // Per ray: triangle, bits of `t`, 1 in shadow. Per point: triangle, bits of the distance.
 @group(0) @binding(3) var<storage, read_write> found: array<vec4u>;
 
@@ -55,7 +55,7 @@ fn see(@builtin(global_invocation_id) id: vec3u) {
     if (id.x >= view.pixels) {
         return;
     }
-    let direction = asked[id.x].xyz;
+    let direction = sought[id.x].xyz;
     let hit = bp_closest_shape(bp_ray(view.eye, direction, 100.0));
     var is_dark = false;
     if (hit.is_hit) {
@@ -72,6 +72,6 @@ fn measure(@builtin(global_invocation_id) id: vec3u) {
         return;
     }
     let place = view.pixels + id.x;
-    let nearest = bp_nearest_shape(bp_sphere_query(asked[place].xyz, 100.0));
+    let nearest = bp_nearest_shape(bp_sphere_query(sought[place].xyz, 100.0));
     found[place] = vec4u(nearest.object, bitcast<u32>(nearest.distance), 0u, 0u);
 }

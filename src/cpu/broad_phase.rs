@@ -133,11 +133,15 @@ impl CpuBroadPhase {
     }
 
     /// Returns the closest hit of each ray with shapes of your own, in the last step's table: the smallest `t`, then the
-    /// smallest object. Results are those of [`TableShader::shape_rays`](crate::TableShader::shape_rays), where the
-    /// rules are, if `hit_shape` returns the same floats.
+    /// smallest object; [`RayHit::MISS`] without a hit.
     ///
     /// `hit_shape` gets an object, the ray's origin and direction, and `t_max`. It returns the ray parameter where the
-    /// ray hits the object's shape, `t_max` or more without a hit.
+    /// ray hits the object's shape, or `t_max` without a hit. Values from `t_max` on, below the ray's `t_min`, and NaN
+    /// are no hits either. `t_max` is the smallest value that cannot win: at first just above the ray's own.
+    ///
+    /// A shape is found only inside its object's box, with its margin: a hit before the ray enters the box counts as
+    /// that entry. Hits equal those of [`TableShader::shape_rays`](crate::TableShader::shape_rays) if both functions
+    /// return the same floats.
     ///
     /// ```
     /// use gpu_broad_phase::cpu::CpuBroadPhase;
@@ -175,8 +179,8 @@ impl CpuBroadPhase {
         self.hit_shapes(rays, hit_shape, false)
     }
 
-    /// Returns a hit of each ray with shapes of your own, the first one found. `hit_shape` is as in
-    /// [`closest_shapes`](Self::closest_shapes).
+    /// Returns the first hit that a search of each ray finds with shapes of your own, or [`RayHit::MISS`]. `hit_shape`
+    /// is as in [`closest_shapes`](Self::closest_shapes).
     ///
     /// # Errors
     /// As [`query`](Self::query).
@@ -208,11 +212,12 @@ impl CpuBroadPhase {
     }
 
     /// Returns object and distance of the nearest of your own shapes, in the last step's table: the smallest distance,
-    /// at most the query's radius, then the smallest object. Results are those of
-    /// [`TableShader::shape_queries`](crate::TableShader::shape_queries) if `shape_distance` returns the same floats.
+    /// then the smallest object; `None` if no shape is within the query's radius, or the query is invalid.
     ///
-    /// `shape_distance` gets an object and the query's point, and returns the distance to the object's shape, which is
-    /// inside its box.
+    /// `shape_distance` gets an object and the lower corner of the query's box, which should be a point. It returns the
+    /// distance to the object's shape, negative inside of it if you like. The shape must be inside its object's box.
+    /// Results equal those of [`TableShader::shape_queries`](crate::TableShader::shape_queries) if both functions return
+    /// the same floats.
     ///
     /// # Errors
     /// As [`query`](Self::query).

@@ -267,3 +267,55 @@ fn the_nearest_shape_of_both_tables_is_found() {
     );
     assert!(cut < met[0] / 200, "{cut} searches were cut");
 }
+
+/// Negative distances, distances whose squares overflow, and shapes that are never near.
+#[test]
+fn distances_of_any_size_are_compared() {
+    let far = 2f32.powi(70);
+    let boxes = [
+        Aabb::new([0.0; 3], [4.0; 3]),
+        Aabb::new([1.0; 3], [6.0; 3]),
+        Aabb::new([1.4 * far, 0.0, 0.0], [1.5 * far, 1.0, 1.0]),
+        Aabb::new([far, 0.0, 0.0], [1.1 * far, 1.0, 1.0]),
+    ];
+    let text = |distances: [f32; 4]| {
+        let words = distances.map(|distance| format!("{}u", distance.to_bits())).join(", ");
+        let shapes = format!(
+            "fn own_shape_distance(object: u32, point: vec3<f32>) -> f32 {{ return bitcast<f32>(array({words})[object]); }}"
+        );
+        let (_, visit) = DISTANCE.split_once("fn visit").unwrap();
+        format!("{shapes} fn visit{visit}")
+    };
+    let query = Query::sphere([2.0; 3], f32::INFINITY);
+    for adapter in daily_adapters() {
+        for scheme in SCHEMES {
+            let descriptor = with_scheme(scheme);
+            let mut on_cpu = CpuBroadPhase::new(&descriptor).unwrap();
+            on_cpu.step_scene(&scene_of(&boxes)).unwrap();
+            for distances in [
+                [-1.0, -3.0, far, far],
+                [f32::MAX, f32::MAX, 1.4 * far, far],
+                [f32::NAN; 4],
+            ] {
+                let shader = TableShader::new(&descriptor, "own_", 1).unwrap();
+                let text = shader.shape_queries(None) + &text(distances);
+                let pass = OwnPass::new::<Query>(&adapter, vec![shader], &text, 3);
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                whole(&adapter, &mut on_gpu, scene_of(&boxes));
+                let words = &pass.run(&adapter, &mut on_gpu, scene_of(&boxes), &[query])[0];
+                let nearest = on_cpu
+                    .nearest_shapes(&[query], &|object, _| distances[object as usize])
+                    .unwrap();
+                let least = distances.iter().copied().fold(f32::INFINITY, f32::min);
+                let expected = distances
+                    .iter()
+                    .position(|&distance| distance == least)
+                    .map(|object| (object as u32, least));
+                let what = format!("{distances:?}, {scheme:?} on {}", adapter.name);
+                assert_eq!(nearest[0], expected, "{what}");
+                let on_gpu = (words[0] != u32::MAX).then(|| (words[0], f32::from_bits(words[1])));
+                assert_eq!((on_gpu, words[2]), (expected, 1), "{what}");
+            }
+        }
+    }
+}
