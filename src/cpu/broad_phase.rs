@@ -120,14 +120,8 @@ impl CpuBroadPhase {
     ///   overflow.
     pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, BroadPhaseError> {
         self.check_pair_filter(false, &input.queries)?;
-        let scene = HostScene::of(&Scene {
-            query: *input,
-            ..Scene::default()
-        })?;
-        let last = self.last.as_mut().ok_or(BroadPhaseError::NoStep)?;
-        let (rays, queries) = query_params(last.held.objects.into(), &scene.query_input)?;
+        let (scene, last, rays, queries) = begin(&mut self.last, &mut self.cache, input)?;
         let mut answer = Answer::new(&self.options, last.held, last.counters.clone());
-        last.offer_trees(|inputs| self.cache.trees(inputs));
         answer_queries(last, &mut answer, &scene, rays, queries, None)?;
         answer.into_result()
     }
@@ -244,14 +238,8 @@ impl CpuBroadPhase {
         input: &QueryInput<'_>,
         run: impl FnOnce(&Searched<'_>, &mut Outputs<'_>, &HostScene<'_>, RayParams, QueryParams) -> T,
     ) -> Result<T, BroadPhaseError> {
-        let scene = HostScene::of(&Scene {
-            query: *input,
-            ..Scene::default()
-        })?;
-        let last = self.last.as_mut().ok_or(BroadPhaseError::NoStep)?;
-        let (rays, queries) = query_params(last.held.objects.into(), &scene.query_input)?;
+        let (scene, last, rays, queries) = begin(&mut self.last, &mut self.cache, input)?;
         let mut answer = Answer::new(&self.options, last.held, last.counters.clone());
-        last.offer_trees(|inputs| self.cache.trees(inputs));
         let table = last.inputs.params[0];
         if ray_search::are_far(&RayBlocks { table, rays }, &scene.rays) {
             last.cells(&self.options)?;
@@ -305,6 +293,22 @@ impl CpuBroadPhase {
         (self.last, self.cache) = (Some(last), cache);
         Ok(result)
     }
+}
+
+/// Returns what rays and queries of the last step need, with trees of `cache` if there are any.
+fn begin<'a, 'i>(
+    last: &'a mut Option<LastStep>,
+    cache: &mut CandidateCache,
+    input: &QueryInput<'i>,
+) -> Result<(HostScene<'i>, &'a mut LastStep, RayParams, QueryParams), BroadPhaseError> {
+    let scene = HostScene::of(&Scene {
+        query: *input,
+        ..Scene::default()
+    })?;
+    let last = last.as_mut().ok_or(BroadPhaseError::NoStep)?;
+    let (rays, queries) = query_params(last.held.objects.into(), &scene.query_input)?;
+    last.offer_trees(|inputs| cache.trees(inputs));
+    Ok((scene, last, rays, queries))
 }
 
 fn find_pairs(
