@@ -1,5 +1,5 @@
-//! Closest hits and shadows of rays with a mesh's triangles, and its closest points: the CPU engine beside obvhs, with
-//! the same tests of triangles. Prints the median and least milliseconds of turns on one thread and on all.
+//! Hits, shadows and closest points of a mesh: the CPU engine beside obvhs, with the same tests of triangles. Prints
+//! median and least milliseconds on one thread and on all.
 //!
 //! `cargo bench -p measure --features peers --bench triangles -- [RUNS]`
 

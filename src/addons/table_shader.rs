@@ -65,6 +65,8 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `bp_cast_is_complete(&hits) -> bool` | true if the cast reached its end, so missed nothing |
 /// | `hits.object`, `hits.t`, `hits.record` | current hit; hits have no defined order |
 ///
+/// [`shape_rays`](Self::shape_rays) and [`shape_queries`](Self::shape_queries) end at shapes of your own.
+///
 /// Rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay); invalid rays hit nothing. `t` has the same
 /// bits as in [`RayHit`](crate::RayHit), except that [`RayHit::MISS`](crate::RayHit::MISS) is infinite. No variable can
 /// be named `cast`: WGSL reserves this word.
