@@ -27,9 +27,9 @@ fn main(
         atomicAdd(&local_counts[digit_of(keys[index])], 1u);
     }
     workgroupBarrier();
-    if (tile < sort.tiles && local < digits()) {
-        let count = atomicLoad(&local_counts[local]);
-        for (var level = 0u; level <= sort.levels && count > 0u; level += 1u) {
+    let count = atomicLoad(&local_counts[local]);
+    if (tile < sort.tiles && count > 0u) {
+        for (var level = 0u; level <= sort.levels; level += 1u) {
             let row = first_row(level) + group_of(tile, level);
             atomicAdd(&digit_counts[sort.counts + (row << sort.bits) + local], count);
         }

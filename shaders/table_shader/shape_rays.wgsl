@@ -1,10 +1,10 @@
 // uses: table_shader/cast
 
-// Rays that end at shapes, which the caller's function `hit_shape` gives. `TableShader::shape_rays` drops the lines marked
-// `second` if there is one table, and else replaces the prefix `second_` by that of the second table.
+// Rays that end at shapes, which the caller's function `hit_shape` gives. `TableShader::shape_rays` drops the lines
+// marked `second` if there is one table, and else replaces the prefix `second_` by that of the second table.
 //
-// By rounding, `hit_shape` may return a `t` before the ray enters the box. It then counts as the entry, so that no order
-// of visits matters: boxes entered past the best `t` cannot improve it.
+// By rounding, `hit_shape` may return a `t` before the ray enters the box. It then counts as the entry, so that no
+// order of visits matters: boxes entered past the best `t` cannot improve it.
 
 // The next larger float, of floats that are 0 or normal: others may be flushed to 0. At most the largest float.
 fn float_after(t: f32) -> f32 {
@@ -54,24 +54,32 @@ fn some_shape(ray: Ray, before: Hit) -> Hit {
     return none;
 }
 
+fn before_hits(ray: Ray) -> Hit {
+    return Hit(NO_OBJECT, ray.t_max, 0u, false, true);
+}
+
+fn after_hits(hit: Hit) -> Hit {
+    return Hit(hit.object, select(LARGEST_FLOAT, hit.t, hit.is_hit), hit.record, hit.is_hit, hit.is_complete);
+}
+
 fn closest_shape(ray: Ray) -> Hit {
-    var hit = closer_shape(ray, Hit(NO_OBJECT, ray.t_max, 0u, false, true));
-    let found = second_closer_shape(ray_for_second(ray), hit_for_second(hit)); // second
-    hit = Hit(found.object, found.t, found.record, found.is_hit, found.is_complete); // second
-    hit.t = select(LARGEST_FLOAT, hit.t, hit.is_hit);
-    return hit;
+    var hit = closer_shape(ray, before_hits(ray));
+    hit = hit_of_second(second_closer_shape(ray_for_second(ray), hit_for_second(hit))); // second
+    return after_hits(hit);
 }
 
 fn any_shape(ray: Ray) -> Hit {
-    var hit = some_shape(ray, Hit(NO_OBJECT, ray.t_max, 0u, false, true));
-    let found = second_some_shape(ray_for_second(ray), hit_for_second(hit)); // second
-    hit = Hit(found.object, found.t, found.record, found.is_hit, found.is_complete); // second
-    hit.t = select(LARGEST_FLOAT, hit.t, hit.is_hit);
-    return hit;
+    var hit = some_shape(ray, before_hits(ray));
+    hit = hit_of_second(second_some_shape(ray_for_second(ray), hit_for_second(hit))); // second
+    return after_hits(hit);
 }
 
 fn hit_for_second(hit: Hit) -> second_Hit { // second
     return second_Hit(hit.object, hit.t, hit.record, hit.is_hit, hit.is_complete); // second
+} // second
+
+fn hit_of_second(hit: second_Hit) -> Hit { // second
+    return Hit(hit.object, hit.t, hit.record, hit.is_hit, hit.is_complete); // second
 } // second
 
 fn ray_for_second(ray: Ray) -> second_Ray { // second

@@ -285,8 +285,8 @@ impl TableShader {
     }
 
     /// Returns WGSL for rays that end at shapes of your own, such as triangles or spheres. Add it to a text of
-    /// [`with_rays`](Self::with_rays) or [`with_swept_rays`](Self::with_swept_rays), and to that of `second`, such as the
-    /// static table: one search then covers both tables. With prefix `bp_`:
+    /// [`with_rays`](Self::with_rays) or [`with_swept_rays`](Self::with_swept_rays), and to that of `second`, such as
+    /// the static table: one search then covers both tables. With prefix `bp_`:
     ///
     /// | WGSL | |
     /// |---|---|
@@ -294,10 +294,10 @@ impl TableShader {
     /// | `bp_any_shape(ray: bp_Ray) -> bp_Hit` | first hit found |
     ///
     /// Your module declares `fn bp_hit_shape(object: u32, origin: vec3f, direction: vec3f, t_max: f32) -> f32`. It
-    /// returns the ray parameter where the ray hits the object's shape, or `t_max` without a hit. Values from `t_max` on
-    /// and below the ray's `t_min` are no hits either. `t_max` is the smallest value that cannot win: at first just above
-    /// the ray's own, then that of the best hit. Calls come for boxes that the ray enters, larger boxes first, then
-    /// front to back. A sweep's extents count for boxes only.
+    /// returns the ray parameter where the ray hits the object's shape, or `t_max` without a hit. Values from `t_max`
+    /// on and below the ray's `t_min` are no hits either. `t_max` is the smallest value that cannot win: at first just
+    /// above the ray's own, then that of the best hit. Calls come for boxes that the ray enters, larger boxes first,
+    /// then front to back. A sweep's extents count for boxes only.
     ///
     /// A shape is found only inside its object's box, with its margin: a hit before the ray enters the box counts as
     /// that entry. `hit.record` is a record of the table that has the object. Without a hit, `t` is the largest float.
@@ -350,8 +350,8 @@ impl TableShader {
     /// | `nearest.object`, `nearest.distance` | object and distance; without one, `bp_NO_OBJECT` and the largest float |
     ///
     /// Your module declares `fn bp_shape_distance(object: u32, point: vec3f) -> f32`. It gets the lower corner of the
-    /// query's box, which should be a point, and returns the distance to the object's shape, negative inside of it if you
-    /// like. The shape must be inside its object's box.
+    /// query's box, which should be a point, and returns the distance to the object's shape, negative inside of it if
+    /// you like. The shape must be inside its object's box.
     ///
     /// The search visits growing spheres of cells: `bp_sphere_query(point, bp_LARGEST_FLOAT)` finds the nearest of all.
     /// A point far from shapes in small cells takes long.

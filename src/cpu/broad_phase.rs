@@ -126,8 +126,8 @@ impl CpuBroadPhase {
         answer.into_result()
     }
 
-    /// Returns the closest hit of each ray with shapes of your own, in the last step's table: the smallest `t`, then the
-    /// smallest object; [`RayHit::MISS`] without a hit.
+    /// Returns the closest hit of each ray with shapes of your own, in the last step's table: the smallest `t`, then
+    /// the smallest object; [`RayHit::MISS`] without a hit.
     ///
     /// `hit_shape` gets an object, the ray's origin and direction, and `t_max`. It returns the ray parameter where the
     /// ray hits the object's shape, or `t_max` without a hit. Values from `t_max` on, below the ray's `t_min`, and NaN
@@ -210,8 +210,8 @@ impl CpuBroadPhase {
     ///
     /// `shape_distance` gets an object and the lower corner of the query's box, which should be a point. It returns the
     /// distance to the object's shape, negative inside of it if you like. The shape must be inside its object's box.
-    /// Results equal those of [`TableShader::shape_queries`](crate::TableShader::shape_queries) if both functions return
-    /// the same floats.
+    /// Results equal those of [`TableShader::shape_queries`](crate::TableShader::shape_queries) if both functions
+    /// return the same floats.
     ///
     /// # Errors
     /// As [`query`](Self::query).

@@ -24,8 +24,6 @@ struct OwnPass {
     own_layout: wgpu::BindGroupLayout,
     pipeline: wgpu::ComputePipeline,
     output_words: usize,
-    /// Words that follow all outputs.
-    extra: Vec<u32>,
 }
 
 impl OwnPass {
@@ -66,7 +64,6 @@ impl OwnPass {
             own_layout,
             pipeline,
             output_words,
-            extra: Vec::new(),
         }
     }
 
@@ -77,13 +74,25 @@ impl OwnPass {
         scene: Scene<'_>,
         inputs: &[T],
     ) -> Vec<Vec<u32>> {
+        self.run_with(adapter, on_gpu, scene, inputs, &[])
+    }
+
+    /// `extra` follows all outputs.
+    fn run_with<T: Pod>(
+        &self,
+        adapter: &TestAdapter,
+        on_gpu: &mut GpuBroadPhase,
+        scene: Scene<'_>,
+        inputs: &[T],
+        extra: &[u32],
+    ) -> Vec<Vec<u32>> {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut words = vec![inputs.len() as u32];
         words.extend(bytemuck::cast_slice::<T, u32>(inputs));
         let first_output = words.len();
         let end = first_output + self.output_words * inputs.len();
         words.resize(end, 0);
-        words.extend(&self.extra);
+        words.extend(extra);
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let data = upload(device, &words, usage);
         let own = bind(device, &self.own_layout, &[&data]);
@@ -140,6 +149,7 @@ fn run_alike<T: Pod>(
     descriptor: &BroadPhaseDescriptor<'_>,
     mut scene: Scene<'_>,
     inputs: &[T],
+    extra: &[u32],
     make: impl Fn() -> OwnPass,
 ) -> Vec<Vec<u32>> {
     scene.query = QueryInput::default();
@@ -149,7 +159,7 @@ fn run_alike<T: Pod>(
         .or_insert_with(|| (make(), broad_phase(adapter, descriptor)));
     on_gpu.set_descriptor(descriptor).unwrap();
     whole(adapter, on_gpu, scene);
-    pass.run(adapter, on_gpu, scene, inputs)
+    pass.run_with(adapter, on_gpu, scene, inputs, extra)
 }
 
 #[test]
@@ -169,7 +179,7 @@ fn walks_find_what_queries_find() {
             }
             scene.query.queries = queries[..].into();
             let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
-            let outputs = run_alike(&adapter, &mut passes, &descriptor, scene, &queries, || {
+            let outputs = run_alike(&adapter, &mut passes, &descriptor, scene, &queries, &[], || {
                 let shader = TableShader::new(&descriptor, "own_", 1).unwrap();
                 OwnPass::new::<Query>(&adapter, vec![shader], WALK, 3 + MOST_OBJECTS)
             });
@@ -196,6 +206,32 @@ fn walks_find_what_queries_find() {
     assert!(results > 1000, "{results} results are few");
 }
 
+type HitsOfRays = Vec<Vec<(u32, u32)>>;
+
+/// Returns true for swept rays, the rays, and their hits.
+fn rays_and_hits(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: Scene<'_>,
+    wild: &Wild,
+) -> (bool, Vec<SweptRay>, HitsOfRays) {
+    let is_swept = descriptor.filters != matches!(descriptor.scheme, Scheme::Adaptive { .. });
+    let mut rays = wild.rays.clone();
+    if !is_swept {
+        rays.iter_mut().for_each(|ray| ray.half_extents = [0.0; 3]);
+    }
+    let scene = Scene {
+        query: QueryInput {
+            rays: Rays::Swept(rays[..].into()),
+            ..Default::default()
+        },
+        ..scene
+    };
+    let mut all = *descriptor;
+    all.outputs.ray_mode = RayMode::All;
+    let hits = hits_by_ray(&cpu::step_scene(&all, &scene).unwrap());
+    (is_swept, rays, hits)
+}
+
 /// Both tables and the caller's buffer need the eight storage buffers that devices allow.
 #[test]
 fn casts_through_both_tables_hit_what_rays_hit() {
@@ -204,23 +240,12 @@ fn casts_through_both_tables_hit_what_rays_hit() {
         assert_eq!(adapter.device.limits().max_storage_buffers_per_shader_stage, 8);
         let mut passes = Passes::new();
         for (number, descriptor, wild) in scenes(200, true) {
-            let mut scene = wild.scene(number);
-            let mut rays = wild.rays.clone();
-            if wild.statics == 0 || rays.is_empty() {
+            if wild.statics == 0 || wild.rays.is_empty() {
                 continue;
             }
-            let is_swept = descriptor.filters != matches!(descriptor.scheme, Scheme::Adaptive { .. });
-            if !is_swept {
-                rays.iter_mut().for_each(|ray| ray.half_extents = [0.0; 3]);
-            }
-            scene.query = QueryInput {
-                rays: Rays::Swept(rays[..].into()),
-                ..Default::default()
-            };
-            let mut all = descriptor;
-            all.outputs.ray_mode = RayMode::All;
-            let expected = hits_by_ray(&cpu::step_scene(&all, &scene).unwrap());
-            let outputs = run_alike(&adapter, &mut passes, &descriptor, scene, &wild.rays, || {
+            let scene = wild.scene(number);
+            let (is_swept, rays, expected) = rays_and_hits(&descriptor, scene, &wild);
+            let outputs = run_alike(&adapter, &mut passes, &descriptor, scene, &wild.rays, &[], || {
                 let make = [TableShader::with_rays, TableShader::with_swept_rays][usize::from(is_swept)];
                 let first = make(&descriptor, "own_", 1).unwrap();
                 let second = first.second_table("static_", 2).unwrap();

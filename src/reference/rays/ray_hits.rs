@@ -33,8 +33,8 @@ pub trait HitVisitor {
     const ACCEPTS_AGAIN: bool = false;
     /// Largest parameter of hits that matter; negative to end the walk.
     fn search_limit(&self) -> f32;
-    /// Returns false if a hit would not be accepted. Searches of trees call it before the exact test of a box. `passes` is
-    /// the test of layers.
+    /// Returns false if a hit would not be accepted. Searches of trees call it before the exact test of a box. `passes`
+    /// is the test of layers.
     fn may_accept(&mut self, _object: u32, _passes: impl Fn() -> bool) -> bool {
         true
     }

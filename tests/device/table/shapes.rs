@@ -1,5 +1,3 @@
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use super::*;
 use gpu_broad_phase::cpu::CpuBroadPhase;
 use gpu_broad_phase::reference::brute_force::closest;
@@ -62,27 +60,15 @@ fn shape_hits(ray: &SweptRay, boxes: &[(u32, u32)]) -> Vec<RayHit> {
 
 #[test]
 fn rays_end_at_the_closest_shape_of_both_tables() {
-    let hits = AtomicUsize::new(0);
     let mut met = [0; 2];
     for adapter in daily_adapters() {
         let mut passes = [Passes::new(), Passes::new()];
         for (number, descriptor, wild) in scenes(400, true) {
-            let mut scene = wild.scene(number);
-            let mut rays = wild.rays.clone();
-            if rays.is_empty() {
+            if wild.rays.is_empty() {
                 continue;
             }
-            let is_swept = descriptor.filters != matches!(descriptor.scheme, Scheme::Adaptive { .. });
-            if !is_swept {
-                rays.iter_mut().for_each(|ray| ray.half_extents = [0.0; 3]);
-            }
-            scene.query = QueryInput {
-                rays: Rays::Swept(rays[..].into()),
-                ..Default::default()
-            };
-            let mut all = descriptor;
-            all.outputs.ray_mode = RayMode::All;
-            let boxes = hits_by_ray(&cpu::step_scene(&all, &scene).unwrap());
+            let scene = wild.scene(number);
+            let (is_swept, rays, boxes) = rays_and_hits(&descriptor, scene, &wild);
             let expected: Vec<_> = rays
                 .iter()
                 .zip(&boxes)
@@ -90,12 +76,8 @@ fn rays_end_at_the_closest_shape_of_both_tables() {
                 .collect();
             let mut on_cpu = CpuBroadPhase::new(&descriptor).unwrap();
             on_cpu.step_scene(&scene).unwrap();
-            let count = |object, origin, direction, t_max| {
-                hits.fetch_add(1, Ordering::Relaxed);
-                hit_shape(object, origin, direction, t_max)
-            };
-            let found = on_cpu.closest_shapes(Rays::Swept(rays[..].into()), &count).unwrap();
-            let some = on_cpu.any_shapes(Rays::Swept(rays[..].into()), &count).unwrap();
+            let found = on_cpu.closest_shapes(Rays::Swept(rays[..].into()), &hit_shape).unwrap();
+            let some = on_cpu.any_shapes(Rays::Swept(rays[..].into()), &hit_shape).unwrap();
             let has_statics = wild.statics > 0;
             let outputs = run_alike(
                 &adapter,
@@ -103,6 +85,7 @@ fn rays_end_at_the_closest_shape_of_both_tables() {
                 &descriptor,
                 scene,
                 &rays,
+                &[],
                 || {
                     let make = [TableShader::with_rays, TableShader::with_swept_rays][usize::from(is_swept)];
                     let first = make(&descriptor, "own_", 1).unwrap();
@@ -141,8 +124,7 @@ fn rays_end_at_the_closest_shape_of_both_tables() {
     assert!(met.iter().all(|&count| count > 300), "{met:?} hits and misses are few");
 }
 
-/// A shape is the lower corner of a box. Distances are sums along the axes, rounded up to whole numbers of 1 / 64, so
-/// not less than those to boxes.
+/// A shape is the lower corner of a box. Distances are sums along the axes, rounded up to 1 / 64.
 const DISTANCE: &str = "
     fn steps(a: f32, b: f32) -> i32 {
         return i32(ceil(min(abs(a - b) * 64.0, 5.0e8)));
@@ -232,12 +214,8 @@ fn the_nearest_shape_of_both_tables_is_found() {
                     3,
                 )
             };
-            let kind = (std::mem::discriminant(&descriptor.scheme), descriptor.filters);
-            let (pass, _) = passes
-                .entry(kind)
-                .or_insert_with(|| (make(), broad_phase(&adapter, &descriptor)));
-            pass.extra = corners.iter().flatten().map(|bound| bound.to_bits()).collect();
-            let outputs = run_alike(&adapter, passes, &descriptor, scene, &queries, make);
+            let extra: Vec<_> = corners.iter().flatten().map(|bound| bound.to_bits()).collect();
+            let outputs = run_alike(&adapter, passes, &descriptor, scene, &queries, &extra, make);
             for (index, query) in queries.iter().enumerate() {
                 let what = format!("{query:?} in scene {number}, {descriptor:?} on {}", adapter.name);
                 let rows = admitted[index].surely.iter().chain(&admitted[index].perhaps);
