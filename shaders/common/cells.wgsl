@@ -103,14 +103,19 @@ fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {
     return level.table_base + bucket_of(level, cell.x >> level.x_shift, cell.y, cell.z, world);
 }
 
-// Key of a world's bucket in the large list; worlds may share it. These keys follow those of all cells. The key of
-// ignored objects is next.
+// Key of a world's bucket in the large list; worlds may share it. These keys follow those of all cells. With several
+// worlds, the bucket of objects of all worlds is next, then the key of ignored objects.
 fn large_key(table_cells: u32, world: u32) -> u32 {
-    return table_cells + (world & params.large_mask);
+    return table_cells + select(world & params.large_mask, params.large_mask + 1u, world == ALL_WORLDS);
 }
 
 fn ignored_key(table_cells: u32) -> u32 {
-    return table_cells + params.large_mask + 1u;
+    return table_cells + params.large_mask + select(1u, 2u, params.world_count > 1u);
+}
+
+// Objects of all worlds are in the large list, so that no level has cells of theirs.
+fn enters_cells(kind: u32, world: u32) -> bool {
+    return kind == CLASS_FINITE && world != ALL_WORLDS;
 }
 
 // Uniform scheme: groups of entries, in their order within a cell. Their primary flags are: all set; all but x; all but

@@ -16,7 +16,7 @@ fn is_in_cells(record: u32) -> bool {
     let low = objects[2u * (params.first_object + record)];
     let high = objects[2u * (params.first_object + record) + 1u];
     let placement = place_uniform(low.xyz, high.xyz, params.cell_inverse);
-    return classify(low, high) == CLASS_FINITE && placement.level != NO_LEVEL;
+    return enters_cells(classify(low, high), records[2u * record + 1u].w) && placement.level != NO_LEVEL;
 }
 
 // Objects of a level and a world to test without cells: the entries, or all records if there are fewer records than
@@ -25,9 +25,9 @@ fn listing_of(level: Level, world: u32) -> Listing {
     let entries = level_entries(level, world);
     let entry_count = entries.y - entries.x;
     if (SCHEME != SCHEME_UNIFORM || entry_count <= params.object_count) {
-        return Listing(entries.x, entry_count, false);
+        return Listing(range_of(entries.x, entries.y), false);
     }
-    return Listing(0u, params.object_count, true);
+    return Listing(range_of(0u, params.object_count), true);
 }
 
 // True for exactly one `place` per object. A place is an entry, or a record if `is_record`.

@@ -4,6 +4,9 @@ const SCHEME_HIERARCHICAL: u32 = 0u;
 const SCHEME_UNIFORM: u32 = 1u;
 const SCHEME_ADAPTIVE: u32 = 2u;
 
+// World of an object that is in every world.
+const ALL_WORLDS: u32 = 0xffffffffu;
+
 struct Params {
     object_count: u32,
     entry_capacity: u32,

@@ -1,4 +1,4 @@
-// uses: common/cells, common/grid
+// uses: common/cells, common/grid, common/worlds
 
 // Rows of cells, as ranges of sorted entries.
 
@@ -14,6 +14,11 @@ struct Row {
     wrapped_begin: u32,
     // Number of entries in both ranges.
     count: u32,
+}
+
+// End of the range of candidate `k`, at most `end`.
+fn range_end(row: Row, k: u32, end: u32) -> u32 {
+    return min(end, select(end, row.unwrapped, k < row.unwrapped));
 }
 
 fn row_entry(row: Row, k: u32) -> u32 {
@@ -54,23 +59,36 @@ fn row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
 // Objects to test without cells: either a range of entries, of which primary ones count, or all records, of which those
 // in cells count.
 struct Listing {
-    first: u32,
-    count: u32,
+    row: Row,
     is_of_records: bool,
+}
+
+fn range_of(begin: u32, end: u32) -> Row {
+    return Row(begin, end - begin, 0u, end - begin);
 }
 
 // If a walk by cells would meet each object more often than this on average, testing each object once is cheaper.
 const MAX_MEETINGS_PER_OBJECT: u32 = 4u;
 
-// Entries `x .. y` of a world's bucket in the large list. Worlds may share a bucket.
-fn large_list(world: u32) -> vec2<u32> {
+// Entries of the large list that objects of `world` meet: its bucket, which worlds may share, and that of all worlds.
+fn large_list(world: u32) -> Row {
     let key = large_key(grid.table_cells, world);
-    return vec2<u32>(starts[key], starts[key + 1u]);
+    let begin = starts[key];
+    if (!WORLDS) {
+        return range_of(begin, starts[key + 1u]);
+    }
+    let end = starts[ignored_key(grid.table_cells)];
+    if (world == ALL_WORLDS) {
+        return range_of(starts[grid.table_cells], end);
+    }
+    let unwrapped = starts[key + 1u] - begin;
+    let wrapped_begin = starts[large_key(grid.table_cells, ALL_WORLDS)];
+    return Row(begin, unwrapped, wrapped_begin, unwrapped + end - wrapped_begin);
 }
 
 // Entries `x .. y` of a world on a level; on a hashed level, of all worlds.
 fn level_entries(level: Level, world: u32) -> vec2<u32> {
-    if (level.table_mask == DENSE) {
+    if (level.table_mask == DENSE && !(WORLDS && world == ALL_WORLDS)) {
         let base = level.table_base + world * level.stride_world;
         return vec2<u32>(starts[base], starts[base + level.stride_world]);
     }

@@ -234,7 +234,7 @@ fn main(
     for (var view = 0u; view < cull.view_count; view += 1u) {
         // Number of planes, layers, world.
         let about = views[view * VIEW_VECTORS + MAX_PLANES];
-        let may_see = ((blind_views >> view) & 1u) == 0u && about.z == world;
+        let may_see = ((blind_views >> view) & 1u) == 0u && (about.z == world || world == ALL_WORLDS);
         var is_seen = may_see && (cull.filters == 0u || layers_meet(about.y, layers));
         let planes = (atomicLoad(&crossed[view / 4u]) >> (8u * (view % 4u))) & 0xffu;
         for (var rest = planes; rest != 0u && is_seen; rest &= rest - 1u) {

@@ -17,7 +17,7 @@ fn cells_entered(record: u32) -> Placement {
     if (SCHEME == SCHEME_UNIFORM) {
         let low = objects[2u * (params.first_object + record)];
         let high = objects[2u * (params.first_object + record) + 1u];
-        if (classify(low, high) != CLASS_FINITE) {
+        if (!enters_cells(classify(low, high), records[2u * record + 1u].w)) {
             return nowhere;
         }
         return place_uniform(low.xyz, high.xyz, params.cell_inverse);

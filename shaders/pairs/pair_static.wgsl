@@ -1,4 +1,4 @@
-// uses: common/box, common/candidates, queries/query_walk
+// uses: common/box, common/candidates, common/worlds, queries/query_walk
 
 // Queries the static table, which `params` describes, with the box of a moving object. The box test is that of other
 // pairs.
@@ -23,9 +23,13 @@ struct Query {
     search_max: vec3<f32>,
 }
 
+// World of the object tested last.
+var<private> tested_world: u32;
+
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     count_candidate();
-    let meets = high_word.w == query.world
+    tested_world = high_word.w;
+    let meets = worlds_meet(high_word.w, query.world)
         && overlaps(query.low, query.high, bitcast<vec3<i32>>(low_word.xyz), bitcast<vec3<i32>>(high_word.xyz));
     return select(MISS, 0u, meets);
 }

@@ -1,5 +1,5 @@
-// uses: common/box, common/candidates, common/cells, common/prelude, common/round, common/rows, pairs/pair_filter
-// uses: pairs/pair_own
+// uses: common/box, common/candidates, common/cells, common/prelude, common/round, common/rows, common/worlds
+// uses: pairs/pair_filter, pairs/pair_own
 // needs: visit_candidate
 
 // Visits every candidate partner of one entry.
@@ -17,9 +17,17 @@ fn test_large(own: Own, candidate: u32) {
     let other = values[candidate] & ID_MASK;
     let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
     let other_high = records[2u * other + 1u];
-    let meets = other_high.w == own.world && overlaps(own.low, own.high, other_low, bitcast<vec3<i32>>(other_high.xyz));
-    visit_candidate(own, params.first_object + other, meets);
+    let meets = overlaps(own.low, own.high, other_low, bitcast<vec3<i32>>(other_high.xyz));
+    visit_candidate(own, params.first_object + other, meets && worlds_meet(other_high.w, own.world));
     count_candidate();
+}
+
+// Tests the candidates of the large list from number `first` on.
+fn test_large_list(own: Own, large: Row, first: u32) {
+    let share = tests_in_round(large.count - first);
+    for (var k = first + share.x; k < first + share.y; k += 1u) {
+        test_large(own, row_entry(large, k));
+    }
 }
 
 // First entry of a later group in the bucket. Buckets are sorted by group.
@@ -53,10 +61,7 @@ fn walk_pairs(index: u32) {
     let lower = cell_of(flush_bits(unordered(low)), inverse);
 
     if (index >= starts[grid.table_cells]) {
-        let behind = tests_in_round(max(large.y, index + 1u) - (index + 1u));
-        for (var k = behind.x; k < behind.y; k += 1u) {
-            test_large(own, index + 1u + k);
-        }
+        test_large_list(own, large, index + 1u - large.begin);
         return;
     }
     let bucket_end = starts[key + 1u];
@@ -84,9 +89,6 @@ fn walk_pairs(index: u32) {
         }
     }
     if (is_primary) {
-        let of_large = tests_in_round(large.y - large.x);
-        for (var k = of_large.x; k < of_large.y; k += 1u) {
-            test_large(own, large.x + k);
-        }
+        test_large_list(own, large, 0u);
     }
 }

@@ -21,6 +21,13 @@ fn part_of(own: Own, row: Row, first: u32) -> vec2<u32> {
     return vec2<u32>(begin, min(begin + size, row.count));
 }
 
+// The entries of a row's first range after `index`, and the second range.
+fn later_entries(row: Row, index: u32) -> Row {
+    let begin = max(row.begin, index + 1u);
+    let unwrapped = max(row.begin + row.unwrapped, begin) - begin;
+    return Row(begin, unwrapped, row.wrapped_begin, row.count - row.unwrapped + unwrapped);
+}
+
 fn walk_pairs(count_row: u32) {
     let index = count_row >> pair_params.split_bits;
     if (index >= starts[ignored_key(grid.table_cells)]) {
@@ -32,10 +39,7 @@ fn walk_pairs(count_row: u32) {
     let high = bitcast<vec3<i32>>(own_high.xyz);
     let world = own_high.w;
     let own = Own(count_row, own_low.w, filters_of(own_low.w), low, high, world);
-    let large = large_list(world);
-    let first_large = max(large.x, index + 1u);
-    let large_count = max(large.y, first_large) - first_large;
-    visit_row(own, Row(first_large, large_count, 0u, large_count), 0u);
+    visit_row(own, later_entries(large_list(world), index), 0u);
     if (index >= starts[grid.table_cells]) {
         return;
     }

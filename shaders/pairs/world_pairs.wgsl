@@ -1,6 +1,7 @@
 // uses: common/box, common/prelude, common/workgroup, pairs/pair_params
 
-// Adds up the counts of `pair_count` and `pair_static_count` per world.
+// Adds up the counts of `pair_count` and `pair_static_count` per world, then those of two objects of all worlds. Static
+// partners of moving objects of all worlds are counted by `world_pairs_static`.
 
 @group(0) @binding(1) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
@@ -40,7 +41,8 @@ fn main(
         return;
     }
     let count = count_of(row);
-    if (count > 0u) {
-        atomicAdd(&world_pairs[records[2u * record_of(row) + 1u].w], count);
+    let world = records[2u * record_of(row) + 1u].w;
+    if (count > 0u && !(world == ALL_WORLDS && row >= pair_params.entry_rows)) {
+        atomicAdd(&world_pairs[min(world, params.world_count)], count);
     }
 }

@@ -1,4 +1,4 @@
-// uses: common/box, common/candidates, common/filtered, common/prelude
+// uses: common/box, common/candidates, common/filtered, common/prelude, common/worlds
 // needs: is_half
 
 // A query finds all objects within a radius of a box. Radius 0 finds overlapping boxes, by the exact test of pairs.
@@ -104,7 +104,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     let high = bitcast<vec3<i32>>(high_word.xyz);
     let is_excluded = low_word.w == query.querier || (is_half() && low_word.w < query.querier);
     var distance = MISS;
-    if (high_word.w == query.world && !(query.querier != NO_OBJECT && is_excluded)) {
+    if (worlds_meet(high_word.w, query.world) && !(query.querier != NO_OBJECT && is_excluded)) {
         if (query.seeks_corners) {
             distance = corner_distance(query, low, high);
         } else {

@@ -32,6 +32,9 @@ fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
 }
 
 fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
+    if (WORLDS && query.world == ALL_WORLDS) {
+        return true;
+    }
     let rows = counts.y * counts.z;
     let is_dense = level.table_mask == DENSE;
     // With more cells than hashed buckets, some buckets would be read repeatedly.
@@ -41,7 +44,7 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     let bounds = Cells(bounds_lower, vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
     let level_counts = cell_counts(bounds, level);
     let looks_twice = is_dense && rows * counts.x > level_counts.x * level_counts.y * level_counts.z;
-    return is_repeated || looks_twice || rows >= f32(listing_of(level, query.world).count);
+    return is_repeated || looks_twice || rows >= f32(listing_of(level, query.world).row.count);
 }
 
 // Smallest number of loop iterations per row. The uniform scheme first counts the entries of all rows.
@@ -55,7 +58,7 @@ fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
         return false;
     }
     let listing = listing_of(level, query.world);
-    let most = MAX_MEETINGS_PER_OBJECT * listing.count;
+    let most = MAX_MEETINGS_PER_OBJECT * listing.row.count;
     if (!listing.is_of_records || grid.entry_count <= most) {
         return false;
     }

@@ -192,14 +192,13 @@ fn next_level(place: u32) -> u32 {
 
 fn listing_at(place: u32, level: Level, world: u32) -> Listing {
     if (place == LARGE_LIST) {
-        let large = large_list(world);
-        return Listing(large.x, large.y - large.x, false);
+        return Listing(large_list(world), false);
     }
     return listing_of(level, world);
 }
 
 fn look_of_ring(query: Query, ring: Ring, level: Level) -> u32 {
-    if (listing_at(ring.place, level, query.world).count == 0u || ring.place == LARGE_LIST) {
+    if (listing_at(ring.place, level, query.world).row.count == 0u || ring.place == LARGE_LIST) {
         return LOOKS_AT_ALL;
     }
     let within = query_within(query, ring.radius);
@@ -287,7 +286,7 @@ fn walk_ring(original: Query, index: u32, ring: Ring) {
         var members_end = members_end_of(query, share.x, share.y);
         for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);
-            let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
+            let past = cluster_end(k, entry, range_end(row, k, share.y));
             let is_member = !walks_clusters() || past <= members_end;
             members_end = select(past, members_end, is_member);
             let record = tested_record(entry_record(entry), is_member);

@@ -40,11 +40,11 @@ fn accept_if_admitted(query: Query, record: u32, distance: u32) {
 }
 
 fn test_all(query: Query, listing: Listing) {
-    let share = tests_in_round(listing.count);
+    let share = tests_in_round(listing.row.count);
     var members_end = members_end_of(query, share.x, share.y);
     for (var k = share.x; k < share.y;) {
-        let place = listing.first + k;
-        let past = cluster_end(k, place, share.y);
+        let place = row_entry(listing.row, k);
+        let past = cluster_end(k, place, range_end(listing.row, k, share.y));
         let is_member = !walks_clusters() || past <= members_end;
         members_end = select(past, members_end, is_member);
         var distance = MISS;
@@ -113,7 +113,7 @@ fn walk_cells(query: Query, level: Level) {
         var members_end = members_end_of(query, share.x, share.y);
         for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);
-            let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
+            let past = cluster_end(k, entry, range_end(row, k, share.y));
             let is_member = !walks_clusters() || past <= members_end;
             members_end = select(past, members_end, is_member);
             let record = tested_record(entry_record(entry), is_member);
@@ -135,8 +135,7 @@ fn walk_cells(query: Query, level: Level) {
 
 fn walk_candidates(original: Query) {
     let query = with_images(original);
-    let large = large_list(query.world);
-    test_all(nearest_of_all(query), Listing(large.x, large.y - large.x, false));
+    test_all(nearest_of_all(query), Listing(large_list(query.world), false));
     let second = second_images(query);
     var index = grid.first_level;
     for (var visited = 0u; visited < MAX_LEVELS && index != NO_LEVEL; visited += 1u) {

@@ -1,5 +1,5 @@
-// uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows, rays/ray
-// uses: rays/ray_closely, rays/ray_entry, rays/ray_params, rays/ray_pays, rays/ray_walk
+// uses: common/candidates, common/entry, common/grid, common/prelude, common/round, common/rows, common/worlds
+// uses: rays/ray, rays/ray_closely, rays/ray_entry, rays/ray_params, rays/ray_pays, rays/ray_walk
 // needs: ACCEPTS_AGAIN, accept_hit, is_too_far, search_limit, walks_part
 
 // Tests the boxes in the cells of a walk. table_shader/cast does the same in the caller's shader, one hit at a time.
@@ -28,7 +28,7 @@ fn is_done() -> bool {
 }
 
 fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
-    if (t >= 0.0 && high.w == ray.world) {
+    if (t >= 0.0 && worlds_meet(high.w, ray.world)) {
         if (admits(ray, low.w)) {
             accept_hit(ray, low.w, t);
         }
@@ -46,7 +46,7 @@ fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit,
     count_candidate();
     let t = enter_box(ray, low, high, false);
     let is_near = t != NO_HIT && !is_too_far(t);
-    if (t != NO_HIT && is_member && high_word.w == ray.world
+    if (t != NO_HIT && is_member && worlds_meet(high_word.w, ray.world)
         && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
         unsure_record = select(0u, record + 1u, t == UNSURE);
         accept_box(ray, low_word, high_word, t);
@@ -61,14 +61,14 @@ fn test_closely(ray: Ray, record: u32) {
 }
 
 fn test_all(ray: Ray, listing: Listing) {
-    let share = tests_in_round(listing.count);
+    let share = tests_in_round(listing.row.count);
     var members_end = members_end_at(share.x, share.y);
     // Closer tests are outside the loop over boxes: CPU drivers execute both sides of branches.
     for (var k = share.x; k < share.y && !is_done();) {
         unsure_record = 0u;
         for (; k < share.y && !is_done() && unsure_record == 0u;) {
-            let place = listing.first + k;
-            let past = cluster_end(k, place, share.y);
+            let place = row_entry(listing.row, k);
+            let past = cluster_end(k, place, range_end(listing.row, k, share.y));
             let is_member = !may_have_clusters() || past <= members_end;
             var is_met = false;
             if (is_listed(listing.is_of_records, place)) {
@@ -121,7 +121,7 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
             var members_end = members_end_at(k, end);
             for (; k < end && !is_done() && unsure_record == 0u;) {
                 let entry = row_entry(row, k);
-                let past = cluster_end(k, entry, min(end, select(end, row.unwrapped, k < row.unwrapped)));
+                let past = cluster_end(k, entry, range_end(row, k, end));
                 let is_member = !may_have_clusters() || past <= members_end;
                 members_end = select(past, members_end, is_member);
                 let is_met = test_entry(ray, entry, is_member, level, visit, row_y, row_z);
@@ -155,8 +155,7 @@ fn walk_ray(ray: Ray) {
         return;
     }
     if (walks_part(ray, 0u)) {
-        let large = large_list(ray.world);
-        test_all(ray, Listing(large.x, large.y - large.x, false));
+        test_all(ray, Listing(large_list(ray.world), false));
     }
     walk_levels(ray);
 }

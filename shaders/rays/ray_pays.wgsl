@@ -35,9 +35,9 @@ fn cells_pay(
     // Hashed cells share buckets, so a walk over `table_size` cells meets every entry about once.
     let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
-    let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
+    let tests_fewer = f32(listing.row.count) > TESTS_PER_STEP * rows && !meets_all;
     meetings.count = 0u;
-    meetings.most = select(0xffffffffu, MAX_MEETINGS_PER_OBJECT * listing.count, listing.is_of_records);
+    meetings.most = select(0xffffffffu, MAX_MEETINGS_PER_OBJECT * listing.row.count, listing.is_of_records);
     meetings.is_ahead = !accepts_again && grid.entry_count > meetings.most;
     // A loop over n items takes n + 1 iterations, and each row has a loop.
     let iterations_ahead = select(1.0, 1.5, counts_first());

@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/prelude, common/workgroup
+// uses: common/box, common/cells, common/prelude, common/workgroup, table/worlds
 
 // Uniform scheme: counts the cells that each object covers, in one list of counts per group of entries. Large objects
 // count 1, ignored ones 0.
@@ -25,7 +25,7 @@ fn main(
     var rest = 0u;
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
         primary = 0u;
-    } else if (kind == CLASS_FINITE) {
+    } else if (enters_cells(kind, world_of(object))) {
         let placement = place_uniform(low.xyz, high.xyz, params.cell_inverse);
         if (placement.level != NO_LEVEL) {
             beside = vec3<u32>(placement.upper - placement.lower);

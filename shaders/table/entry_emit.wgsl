@@ -40,7 +40,7 @@ fn main(
         return;
     }
     let world = world_of(object);
-    if (kind == CLASS_FINITE) {
+    if (enters_cells(kind, world)) {
         let placement = place_uniform(low.xyz, high.xyz, params.cell_inverse);
         if (placement.level != NO_LEVEL) {
             let level = grid.levels[0];

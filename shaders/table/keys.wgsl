@@ -17,7 +17,7 @@ fn key_of_box(low: vec4<u32>, high: vec4<u32>, world: u32) -> u32 {
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
         return ignored_key(grid.table_cells);
     }
-    if (kind == CLASS_FINITE) {
+    if (enters_cells(kind, world)) {
         let placement = place(low.xyz, high.xyz, grid.base_inverse, grid.stretch);
         if (placement.level != NO_LEVEL) {
             return key_of(grid.levels[placement.level], placement.lower, world);

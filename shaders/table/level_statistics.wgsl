@@ -1,4 +1,5 @@
 // uses: common/box, common/cells, common/counters, common/grid, common/prelude, common/workgroup, table/base_cell
+// uses: table/worlds
 
 // Counts the objects of each level and bounds the cells they occupy. Also counts invalid, excluded and large objects.
 // Each workgroup chooses the finest cell itself, which is faster than a separate pass.
@@ -66,7 +67,8 @@ fn main(
         let high = objects[2u * (params.first_object + object) + 1u];
         let kind = classify(low, high);
         // Objects that are not finite are placed at the origin: no float operation sees a NaN.
-        let has_place = vec3<bool>(kind == CLASS_FINITE);
+        let may_have_cells = enters_cells(kind, world_of(object));
+        let has_place = vec3<bool>(may_have_cells);
         let placement = place(
             select(vec3<u32>(0u), low.xyz, has_place),
             select(vec3<u32>(0u), high.xyz, has_place),
@@ -77,7 +79,7 @@ fn main(
             atomicAdd(&local_counts[COUNTER_INVALID], 1u);
         } else if (kind == CLASS_EXCLUDED) {
             atomicAdd(&local_counts[COUNTER_EXCLUDED], 1u);
-        } else if (kind == CLASS_INFINITE || placement.level == NO_LEVEL) {
+        } else if (!may_have_cells || placement.level == NO_LEVEL) {
             atomicAdd(&local_counts[COUNTER_LARGE], 1u);
         } else {
             // A loop of one iteration: CPU drivers skip loops that no lane enters, but execute both sides of branches.

@@ -77,7 +77,8 @@ fn main(
         low = vec4<u32>(select(low.xyz, bitcast<vec3<u32>>(wrapped_low), moves), low.w);
         high = vec4<u32>(select(high.xyz, bitcast<vec3<u32>>(wrapped_high), moves), high.w);
     }
-    if (world_of(object) >= params.world_count) {
+    let world = world_of(object);
+    if (world >= params.world_count && world != ALL_WORLDS) {
         low.x = 0x7fc00000u;
     }
     if (params.object_limit > 0u && object >= object_limits[params.object_limit - 1u]) {

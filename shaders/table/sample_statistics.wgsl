@@ -114,7 +114,8 @@ fn add_sample(sample: u32, first: u32, top: i32, shape: u32, aspect: Aspect) {
     let object = sampled_object(sample);
     let low = objects[2u * (params.first_object + object)];
     let high = objects[2u * (params.first_object + object) + 1u];
-    if (classify(low, high) != CLASS_FINITE) {
+    let world = world_of(object);
+    if (!enters_cells(classify(low, high), world)) {
         return;
     }
     let sides = side_bits(low.xyz, high.xyz);
@@ -122,7 +123,6 @@ fn add_sample(sample: u32, first: u32, top: i32, shape: u32, aspect: Aspect) {
         atomicAdd(&classes[shape * SIZE_CLASSES + size_class(longest_of(sides, aspect.octaves))], 1u);
     }
     let position = flush_bits(low.xyz);
-    let world = world_of(object);
     let slots = octave_buckets();
     for (var octave = first; octave < OCTAVES; octave += LANES) {
         let exponents = cell_exponents(aspect, octave_exponent(top, octave));
@@ -168,10 +168,10 @@ fn main(
     var is_shaped = false;
     var exponents = vec3<u32>(0u);
     if (params.sample_count > 0u) {
-        let object = params.first_object + sampled_object(local * params.sample_count / WORKGROUP);
-        let low = objects[2u * object];
-        let high = objects[2u * object + 1u];
-        is_shaped = classify(low, high) == CLASS_FINITE;
+        let object = sampled_object(local * params.sample_count / WORKGROUP);
+        let low = objects[2u * (params.first_object + object)];
+        let high = objects[2u * (params.first_object + object) + 1u];
+        is_shaped = enters_cells(classify(low, high), world_of(object));
         if (is_shaped) {
             exponents = add_extent(low.xyz, high.xyz);
         }

@@ -1,6 +1,6 @@
 // uses: common/prelude
 
-// Worlds of a table's objects. Objects of different worlds never meet.
+// Worlds of a table's objects.
 
 @group(0) @binding(9) var<storage, read> worlds: array<u32>;
 

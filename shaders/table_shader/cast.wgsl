@@ -1,5 +1,5 @@
-// uses: common/box, common/entry, common/grid, common/prelude, common/rows, queries/query, rays/ray, rays/ray_closely
-// uses: rays/ray_entry, rays/ray_passage, rays/ray_pays, table_shader/walk
+// uses: common/box, common/entry, common/grid, common/prelude, common/rows, common/worlds
+// uses: queries/query, rays/ray, rays/ray_closely, rays/ray_entry, rays/ray_passage, rays/ray_pays, table_shader/walk
 
 // Rays over a step's table, for the caller's shader: the closest hit, any hit, or one hit at a time. See
 // src/addons/table_shader.rs.
@@ -115,7 +115,6 @@ fn begin_cast(ray: Ray) -> Cast {
 }
 
 fn cast_for(ray: Ray, seeks_one: bool) -> Cast {
-    let large = large_list(ray.world);
     var hits: Cast;
     hits.object = NO_OBJECT;
     hits.ray = ray;
@@ -124,7 +123,7 @@ fn cast_for(ray: Ray, seeks_one: bool) -> Cast {
     hits.place = select(WALK_DONE, WALK_ENTRIES, ray.valid && ray.t_max >= 0.0);
     hits.levels_left = grid.occupied;
     hits.iterations_left = ITERATIONS_PER_OBJECT * f32(params.object_count);
-    take_row(&hits, Row(large.x, large.y - large.x, 0u, large.y - large.x));
+    take_row(&hits, large_list(ray.world));
     return hits;
 }
 
@@ -168,7 +167,7 @@ fn test_next(hits: ptr<function, Cast>) -> f32 {
     let k = (*hits).passed;
     let entry = row_entry(row, k);
     let is_of_records = (*hits).place == WALK_RECORDS;
-    let past = cluster_end(k, entry, select(row.count, row.unwrapped, k < row.unwrapped));
+    let past = cluster_end(k, entry, range_end(row, k, row.count));
     let is_member = !may_have_clusters() || past <= (*hits).members_end;
     (*hits).members_end = select(past, (*hits).members_end, is_member);
     (*hits).passed = k + 1u;
@@ -185,7 +184,7 @@ fn test_next(hits: ptr<function, Cast>) -> f32 {
     if (!is_member) {
         (*hits).passed = select(past, k, is_met);
     }
-    if (!is_member || !is_met || high_word.w != world) {
+    if (!is_member || !is_met || !worlds_meet(high_word.w, world)) {
         return NO_HIT;
     }
     if ((*hits).place == WALK_ROW) {
@@ -296,7 +295,7 @@ fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
 fn list_level(hits: ptr<function, Cast>, level: Level) {
     let listing = listing_of(level, (*hits).ray.world);
     (*hits).place = select(WALK_ENTRIES, WALK_RECORDS, listing.is_of_records);
-    take_row(hits, Row(listing.first, listing.count, 0u, listing.count));
+    take_row(hits, listing.row);
 }
 
 fn go_to_level(hits: ptr<function, Cast>) {

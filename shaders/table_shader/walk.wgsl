@@ -58,7 +58,6 @@ fn sphere_box_query(lower: vec3<f32>, upper: vec3<f32>, radius: f32) -> Query {
 }
 
 fn begin_walk(query: Query) -> Walk {
-    let large = large_list(query.world);
     var walk: Walk;
     walk.object = NO_OBJECT;
     walk.query = query;
@@ -66,7 +65,7 @@ fn begin_walk(query: Query) -> Walk {
     walk.following = grid.first_level;
     walk.levels_left = MAX_LEVELS;
     walk.rows_left = params.object_count;
-    walk.row = Row(large.x, large.y - large.x, 0u, large.y - large.x);
+    walk.row = large_list(query.world);
     return walk;
 }
 
@@ -131,7 +130,7 @@ fn go_on(walk: ptr<function, Walk>) {
         if (are_crowded(counts, query, level) || !takes_rows(walk, cells) || meets_entries_again(query, 0u, level)) {
             let listing = listing_of(level, query.world);
             (*walk).place = select(WALK_ENTRIES, WALK_RECORDS, listing.is_of_records);
-            (*walk).row = Row(listing.first, listing.count, 0u, listing.count);
+            (*walk).row = listing.row;
             return;
         }
         (*walk).place = WALK_ROW;

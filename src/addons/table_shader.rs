@@ -242,6 +242,7 @@ impl TableShader {
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
             ("COUNT_CANDIDATES: bool", false.to_string()),
+            ("WORLDS: bool", true.to_string()),
             ("SWEPT: bool", (casts == Casts::Swept).to_string()),
         ] {
             text = with_constant(&text, name, &value);

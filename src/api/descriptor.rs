@@ -376,7 +376,7 @@ impl BroadPhaseDescriptor<'_> {
 
 pub(crate) fn check_world_count(descriptor: &BroadPhaseDescriptor<'_>, limit: u64) -> Result<(), DescriptorError> {
     let count = u64::from(descriptor.worlds);
-    if descriptor.pairs && descriptor.has_worlds() && count > limit {
+    if count > limit {
         let what = "worlds";
         return Err(DescriptorError::TooMany { what, count, limit });
     }

@@ -39,7 +39,8 @@ pub struct StepResult {
     pub query_offsets: Vec<u32>,
     /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): `k` per query, nearest first.
     pub query_nearest: Vec<NearestObject>,
-    /// Number of pairs of each world, modulo 2^32. Empty with one world.
+    /// Number of pairs of each world, then of two objects of [`ALL_WORLDS`](crate::ALL_WORLDS), modulo 2^32. Empty with
+    /// one world.
     pub world_pairs: Vec<u32>,
     /// Counters and status of the step.
     pub counters: Counters,

@@ -8,6 +8,12 @@ use crate::shared::wgsl::number;
 /// The object index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
+/// World of an object that is in every world, and meets the objects of all. For objects only: rays and queries with it
+/// are invalid.
+///
+/// All objects of its world are tested against it, so it suits few: a floor, walls, a light.
+pub const ALL_WORLDS: u32 = u32::MAX;
+
 /// Bit of an index in [`PairEvent`] that is set for static objects. Indices are below 2^29.
 pub(crate) const STATIC_BIT: u32 = number("events/event_rows", "STATIC_BIT");
 

@@ -9,7 +9,7 @@ use super::skin::{Skin, most_candidates};
 use super::step_trees::StepTrees;
 use super::trees::Trees;
 use crate::api::error::{BroadPhaseError, completed};
-use crate::api::types::{Aabb, Pair};
+use crate::api::types::{ALL_WORLDS, Aabb, Pair};
 use crate::layout::blocks::Overrides;
 use crate::layout::grid::Class;
 use crate::reference::builder::Inputs;
@@ -182,9 +182,12 @@ impl Candidates {
                     let table = usize::from(object < statics);
                     let same_world = self.has_world(inputs, object);
                     let grown = grown.get(object as usize).filter(|_| same_world);
-                    let mut is_inside = !is_uniform && grown.is_some_and(|grown| is_finite_within(current, grown));
+                    let world = inputs.world_of(object);
+                    // Others are counted, even within their boxes.
+                    let is_plain = !is_uniform && world != ALL_WORLDS;
+                    let mut is_inside = is_plain && grown.is_some_and(|grown| is_finite_within(current, grown));
                     if !is_inside {
-                        let class = compared.counts[table].add_object(&inputs.params[table], current);
+                        let class = compared.counts[table].add_object(&inputs.params[table], current, world);
                         let is_valid = matches!(class, Class::Finite | Class::Infinite);
                         is_inside = is_valid && grown.is_some_and(|grown| is_within(current, grown));
                         if is_valid && !is_inside {
@@ -316,9 +319,9 @@ fn world_pairs(inputs: &Inputs, pairs: &[Vec<Pair>]) -> Vec<u32> {
     if !params.has_worlds() {
         return Vec::new();
     }
-    let mut world_pairs = vec![0u32; params.world_count as usize];
+    let mut world_pairs = vec![0u32; params.world_count as usize + 1];
     for pair in pairs.iter().flatten() {
-        let of_world = &mut world_pairs[inputs.world_of(pair.a) as usize];
+        let of_world = &mut world_pairs[inputs.world_of_pair(*pair) as usize];
         *of_world = of_world.wrapping_add(1);
     }
     world_pairs

@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
 use crate::layout::blocks::add64;
-use crate::layout::grid::{Class, FinestCell, MAX_LEVELS, NO_LEVEL, Params, classify, place};
+use crate::layout::grid::{Class, FinestCell, MAX_LEVELS, NO_LEVEL, Params, classify, enters_cells, place};
 use crate::reference::builder::Inputs;
 use crate::reference::table::base_cell::base_cell;
 use crate::reference::table::entry_count::cover;
@@ -26,7 +26,7 @@ const FAR_CELLS: f32 = (1 << 24) as f32;
 pub(super) struct ObjectCounts {
     invalid: u32,
     excluded: u32,
-    /// Infinite objects; in the uniform scheme, all large ones.
+    /// Infinite objects and those of all worlds; in the uniform scheme, all large ones.
     large: u32,
     /// Only in the uniform scheme.
     entries: u64,
@@ -42,8 +42,9 @@ impl ObjectCounts {
             let objects = params.objects(&inputs.objects);
             let of_run = |run: Range<u32>| {
                 let mut counts = Self::default();
-                for object in &objects[run.start as usize..run.end as usize] {
-                    counts.add_object(params, object);
+                for index in run {
+                    let world = params.world_of(&inputs.worlds[table], index as usize);
+                    counts.add_object(params, &objects[index as usize], world);
                 }
                 counts
             };
@@ -64,16 +65,16 @@ impl ObjectCounts {
     }
 
     /// Counts an object, and returns its class.
-    pub fn add_object(&mut self, params: &Params, object: &Aabb) -> Class {
+    pub fn add_object(&mut self, params: &Params, object: &Aabb, world: u32) -> Class {
         let class = classify(object);
         match class {
             Class::Invalid => self.invalid += 1,
             Class::Excluded => self.excluded += 1,
-            Class::Infinite => {
+            class if !enters_cells(class, world) => {
                 self.large += 1;
                 self.entries += 1;
             }
-            Class::Finite if params.is_uniform() => {
+            _ if params.is_uniform() => {
                 let placement = place(params, FinestCell::cube(params.cell_inverse), object);
                 let is_large = placement.level == NO_LEVEL;
                 self.large += u32::from(is_large);
@@ -82,7 +83,7 @@ impl ObjectCounts {
                     false => u64::from(cover(&placement).into_iter().product::<u32>()),
                 };
             }
-            Class::Finite => self.farthest = self.farthest.max(reach(object)),
+            _ => self.farthest = self.farthest.max(reach(object)),
         }
         class
     }
@@ -108,7 +109,7 @@ impl ObjectCounts {
             return self.large;
         }
         let near = match params.is_hierarchical() {
-            true => FAR_LIMIT.min(FAR * extent(params, params.objects(objects))),
+            true => FAR_LIMIT.min(FAR * extent(params, params.objects(objects), worlds)),
             false => FAR_CELLS / params.cell_inverse,
         };
         if self.farthest <= near {
@@ -118,11 +119,12 @@ impl ObjectCounts {
             true => base_cell(params, &sample_statistics(params, objects, worlds)).0,
             false => FinestCell::cube(params.cell_inverse),
         };
-        let is_too_large = |object: &&Aabb| {
-            let is_far = classify(object) == Class::Finite && reach(object) > near;
+        let is_too_large = |&(index, object): &(usize, &Aabb)| {
+            let is_far = enters_cells(classify(object), params.world_of(worlds, index)) && reach(object) > near;
             is_far && place(params, finest, object).level == NO_LEVEL
         };
-        self.large + params.objects(objects).iter().filter(is_too_large).count() as u32
+        let objects = params.objects(objects).iter().enumerate();
+        self.large + objects.filter(is_too_large).count() as u32
     }
 }
 

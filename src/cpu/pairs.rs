@@ -7,13 +7,14 @@ use super::boxes::LANES;
 use super::lists::{Found, Lists, MAX_OF_ALL};
 use super::step_trees::StepTrees;
 use super::trees::Trees;
-use crate::api::types::{Aabb, Pair};
+use crate::api::types::{ALL_WORLDS, Pair};
 use crate::layout::blocks::{Overrides, PairBlocks};
 use crate::reference::builder::{Inputs, Tables};
 use crate::reference::pairs::pair_excludes::{Admits, Excludes};
 use crate::reference::pairs::pair_static::{StaticPairReads, walk_static};
 use crate::reference::pairs::pair_walk::{PairReads, passes_filters, walk_pairs};
 use crate::reference::pairs::world_pairs::world_pairs;
+use crate::reference::pairs::world_pairs_static::world_pairs_static;
 use crate::reference::params::pair_params;
 use crate::shared::runs::{RUN_LENGTH, Walked, walk_in_runs_of};
 
@@ -92,8 +93,7 @@ pub(super) trait PairSearch: Sync {
 pub(super) struct TreeSearch<'a> {
     own: &'a Trees,
     statics: Option<&'a Trees>,
-    objects: &'a [Aabb],
-    worlds: u32,
+    inputs: &'a Inputs,
     has_filters: bool,
     excludes: Excludes<'a>,
 }
@@ -104,8 +104,7 @@ impl<'a> TreeSearch<'a> {
         Self {
             own: &trees.own,
             statics: trees.statics.as_deref(),
-            objects: &inputs.objects,
-            worlds: inputs.params[0].world_count,
+            inputs,
             // Reading filters often misses the cache.
             has_filters: overrides.filters && (trees.own.have_filters || trees.has_static_filters()),
             excludes: inputs.excludes(admits),
@@ -127,7 +126,7 @@ impl<'a> TreeSearch<'a> {
     }
 
     fn admits(&self, a: u32, b: u32) -> bool {
-        let object = |index: u32| &self.objects[index as usize];
+        let object = |index: u32| &self.inputs.objects[index as usize];
         let passes = !self.has_filters || passes_filters(object(a), object(b));
         passes && !self.excludes.is_excluded(a, b)
     }
@@ -142,7 +141,7 @@ impl PairSearch for TreeSearch<'_> {
     }
 
     fn objects(&self) -> u32 {
-        self.objects.len() as u32
+        self.inputs.objects.len() as u32
     }
 
     /// Counts the tests of a box and a node.
@@ -163,11 +162,23 @@ impl PairSearch for TreeSearch<'_> {
     }
 
     fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
-        let mut world_pairs = vec![0u32; self.worlds as usize];
-        let worlds = (0..self.own.groups()).map(|group| self.own.world_of_group(group) as usize);
-        for (&count, world) in counts.iter().zip(worlds.clone().chain(worlds)) {
-            if count > 0 {
-                world_pairs[world] = world_pairs[world].wrapping_add(count);
+        let mut world_pairs = vec![0u32; self.inputs.params[0].world_count as usize + 1];
+        let mut add = |world: u32, count: u32| {
+            let pairs = &mut world_pairs[world as usize];
+            *pairs = pairs.wrapping_add(count);
+        };
+        let worlds = (0..self.own.groups()).map(|group| self.own.world_of_group(group));
+        for ((row, &count), world) in (0..).zip(counts).zip(worlds.clone().chain(worlds)) {
+            match world {
+                _ if count == 0 => {}
+                ALL_WORLDS => {
+                    let mut pairs = Vec::new();
+                    self.walk(row, &mut Found::all(&mut pairs));
+                    pairs
+                        .into_iter()
+                        .for_each(|pair| add(self.inputs.world_of_pair(pair), 1));
+                }
+                world => add(world, count),
             }
         }
         world_pairs
@@ -230,7 +241,11 @@ impl PairSearch for CellSearch<'_> {
     }
 
     fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
-        world_pairs(&self.params, self.input.table.records, self.input.values, counts)
+        let mut all = world_pairs(&self.params, self.input.table.records, self.input.values, counts);
+        if let Some(statics) = &self.statics {
+            world_pairs_static(&self.params, statics, self.overrides, &mut all);
+        }
+        all
     }
 }
 

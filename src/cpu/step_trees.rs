@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::boxes::have_filters;
 use super::trees::Trees;
-use crate::api::types::NONE;
+use crate::api::types::{ALL_WORLDS, NONE};
 use crate::layout::grid::{Class, Record, classify};
 use crate::reference::builder::Inputs;
 use crate::shared::runs::{in_runs, map};
@@ -15,6 +15,8 @@ const TESTS_TO_BUILD: u64 = 60;
 /// Trees are built again if the squared sides of leaves, at most `MOST_OF_LEAF` each, grew by this factor in the mean.
 const MAX_GROWTH: f32 = 4.0;
 const MOST_OF_LEAF: f32 = 4096.0;
+/// Never the world of a valid object.
+const NO_WORLD: u32 = ALL_WORLDS - 1;
 
 /// Trees of a step's objects, which later steps refit.
 #[derive(Clone, Debug)]
@@ -22,7 +24,7 @@ pub(super) struct StepTrees {
     pub own: Trees,
     /// `None` without static objects.
     pub statics: Option<Arc<Trees>>,
-    /// World of each moving object that was in a tree when they were built, else [`NONE`].
+    /// World of each moving object that was in a tree when they were built, else [`NO_WORLD`].
     worlds: Vec<u32>,
     /// [`Trees::leaf_sides`] when they were built.
     leaf_sides: Vec<f32>,
@@ -40,7 +42,7 @@ impl StepTrees {
             let object = first + place;
             match classify(&inputs.objects[object as usize]) {
                 Class::Finite => inputs.world_of(object),
-                _ => NONE,
+                _ => NO_WORLD,
             }
         });
         let own = build(inputs, first..inputs.objects.len() as u32);

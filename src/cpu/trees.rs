@@ -5,7 +5,7 @@ mod build;
 use std::ops::Range;
 
 use super::boxes::{Block, LANES, lanes_where, larger, smaller};
-use crate::api::types::{Aabb, NONE};
+use crate::api::types::{ALL_WORLDS, Aabb, NONE};
 use crate::layout::grid::{Record, ordered, unordered};
 use crate::shared::runs::{for_each, map};
 
@@ -174,7 +174,11 @@ impl Trees {
         distances: impl Fn(&Block, bool, f32) -> [f32; LANES],
         mut visit: impl FnMut(f32, u32, &dyn Fn() -> Record) -> f32,
     ) {
-        for record in &self.treeless[self.treeless_of(world)] {
+        for record in self
+            .treeless_of(world)
+            .into_iter()
+            .flat_map(|range| &self.treeless[range])
+        {
             most = visit(f32::NAN, record.object, &|| *record);
         }
         let leaves = self.worlds.len();
@@ -220,16 +224,15 @@ impl Trees {
         }
     }
 
-    /// Roots of a world. Trees of large boxes come first, since rays meet these first.
+    /// Roots of what a world's objects meet. Trees of large boxes come first, since rays meet these first.
     fn roots_of(&self, world: u32) -> impl Iterator<Item = u32> {
-        let first = self.roots.partition_point(|root| root[0] < world);
-        let end = self.roots.partition_point(|root| root[0] <= world);
-        self.roots[first..end].iter().rev().map(|root| root[1])
+        let ranges = ranges_of(&self.roots, world, |root| root[0]).into_iter().rev();
+        ranges.flat_map(|range| self.roots[range].iter().rev().map(|root| root[1]))
     }
 
-    fn treeless_of(&self, world: u32) -> Range<usize> {
-        let first = self.treeless.partition_point(|record| record.world < world);
-        first..self.treeless.partition_point(|record| record.world <= world)
+    /// As [`roots_of`](Self::roots_of), of the boxes in no tree.
+    fn treeless_of(&self, world: u32) -> [Range<usize>; 2] {
+        ranges_of(&self.treeless, world, |record| record.world)
     }
 
     pub fn groups(&self) -> u32 {
@@ -271,8 +274,9 @@ impl Trees {
         let later = index
             .and_then(|index| (index as usize + 1).checked_sub(leaves))
             .unwrap_or(0);
-        let Range { start, end } = self.treeless_of(group.world);
-        for record in &self.treeless[start.max(later).min(end)..end] {
+        let ranges = self.treeless_of(group.world).into_iter();
+        let ranges = ranges.map(|Range { start, end }| start.max(later).min(end)..end);
+        for record in ranges.flat_map(|range| &self.treeless[range]) {
             let mut met = lanes_met(&group.block, &block_of(record), 0);
             while met != 0 {
                 visit(group.objects[met.trailing_zeros() as usize], record.object);
@@ -349,6 +353,20 @@ fn lanes_met([lows, highs]: &Block, [low, high]: &Block, of: usize) -> u32 {
         let meets = |axis: usize| (lows[axis][lane] <= high[axis][of]) & (low[axis][of] <= highs[axis][lane]);
         meets(0) & meets(1) & meets(2)
     })
+}
+
+/// Ranges of what the objects of `world` meet, sorted by world: its own, and what is in all worlds.
+fn ranges_of<T>(sorted: &[T], world: u32, world_of: impl Fn(&T) -> u32) -> [Range<usize>; 2] {
+    if world == ALL_WORLDS {
+        return [0..sorted.len(), 0..0];
+    }
+    let first = sorted.partition_point(|item| world_of(item) < world);
+    let end = first + sorted[first..].partition_point(|item| world_of(item) == world);
+    let of_all = match sorted.last().map(&world_of) {
+        Some(ALL_WORLDS) => sorted.partition_point(|item| world_of(item) < ALL_WORLDS),
+        _ => sorted.len(),
+    };
+    [first..end, of_all..sorted.len()]
 }
 
 fn by_world(mut records: Vec<Record>) -> Vec<Record> {

@@ -25,7 +25,7 @@ const MIN_SERIAL_TILES: u32 = 2 * SERIAL_TILES;
 const MAX_SERIAL_TILES: u32 = 1 << 15;
 
 pub(crate) fn table_digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
-    let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
+    let key_bits = grid::key_bits(params);
     let mut digits = sort_digits(strategy, params.table_entries(), key_bits);
     if let Some(first) = digits.first_mut().filter(|_| !params.is_uniform()) {
         first.unwritten = params.object_count;

@@ -4,7 +4,7 @@
 use bytemuck::{Pod, Zeroable};
 
 use crate::api::descriptor::{BroadPhaseDescriptor, Scheme, SortStrategy};
-use crate::api::types::Aabb;
+use crate::api::types::{ALL_WORLDS, Aabb};
 use crate::shared::wgsl::number;
 
 /// Number of levels of the hierarchical scheme. Cell sizes double from level to level. Larger boxes go to the large
@@ -60,7 +60,7 @@ pub struct Params {
     pub dimensions: u32,
     /// Number of worlds, at least 1.
     pub world_count: u32,
-    /// Number of buckets of the large list, minus 1. Worlds share the buckets.
+    /// Number of buckets of the large list for single worlds, minus 1. Worlds share them.
     pub large_mask: u32,
     /// Length by which boxes grow on every side.
     pub margin: f32,
@@ -407,11 +407,19 @@ impl Params {
     }
 
     pub(crate) fn large_key(&self, grid: &Grid, world: u32) -> u32 {
-        grid.table_cells + (world & self.large_mask)
+        match world {
+            ALL_WORLDS => grid.table_cells + self.large_mask + 1,
+            world => grid.table_cells + (world & self.large_mask),
+        }
     }
 
     pub(crate) fn ignored_key(&self, grid: &Grid) -> u32 {
-        grid.table_cells + self.large_mask + 1
+        grid.table_cells + self.large_buckets()
+    }
+
+    /// Number of buckets of the large list.
+    pub(crate) fn large_buckets(&self) -> u32 {
+        self.large_mask + 1 + u32::from(self.has_worlds())
     }
 
     pub(crate) fn objects<'a>(&self, objects: &'a [Aabb]) -> &'a [Aabb] {
@@ -517,8 +525,18 @@ pub(crate) fn place_uniform(low: [f32; 3], high: [f32; 3], cell_inverse: f32) ->
     LARGE
 }
 
-pub(crate) fn is_in_cells(object: &Aabb, cell_inverse: f32) -> bool {
-    classify(object) == Class::Finite && place_uniform(object.min, object.max, cell_inverse).level != NO_LEVEL
+/// Objects of all worlds are in the large list, so that no level has cells of theirs.
+pub(crate) fn enters_cells(class: Class, world: u32) -> bool {
+    class == Class::Finite && world != ALL_WORLDS
+}
+
+/// Returns true if objects of these worlds may meet.
+pub(crate) const fn worlds_meet(a: u32, b: u32) -> bool {
+    a == b || a == ALL_WORLDS || b == ALL_WORLDS
+}
+
+pub(crate) fn is_in_cells(object: &Aabb, world: u32, cell_inverse: f32) -> bool {
+    enters_cells(classify(object), world) && place_uniform(object.min, object.max, cell_inverse).level != NO_LEVEL
 }
 
 pub(crate) fn place(params: &Params, finest: FinestCell, object: &Aabb) -> Placement {
@@ -586,8 +604,8 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
 }
 
 /// The largest key is that of ignored objects.
-pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
-    32 - (table_capacity + large_mask + 1).leading_zeros()
+pub(crate) fn key_bits(params: &Params) -> u32 {
+    32 - (params.table_capacity + params.large_buckets()).leading_zeros()
 }
 
 /// Independent of buffer growth, because it affects the order of pairs.

@@ -8,7 +8,7 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::InputError;
 use crate::api::queries::{Query, SelfQuery};
 use crate::api::scene::Scene;
-use crate::api::types::{Aabb, Dimensions, Pair, Ray, RayHit, SweptRay};
+use crate::api::types::{ALL_WORLDS, Aabb, Dimensions, Pair, Ray, RayHit, SweptRay};
 use crate::layout::grid::{Params, ordered};
 use crate::reference::host::HostScene;
 
@@ -60,6 +60,10 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object
 }
 
+fn meet(world: u32, other: u32) -> bool {
+    world == other || [world, other].contains(&ALL_WORLDS)
+}
+
 fn excluded(scene: &HostScene<'_>) -> HashSet<Pair> {
     let in_order = |pair: &Pair| Pair::new(pair.a, pair.b);
     scene.excluded_pairs.iter().map(in_order).collect()
@@ -94,7 +98,11 @@ pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<
     pairs.retain(|pair| !excluded.contains(pair));
     if descriptor.worlds > 1 {
         let world = |object: u32| worlds[object as usize];
-        pairs.retain(|pair| world(pair.a) == world(pair.b) && world(pair.a) < descriptor.worlds);
+        let exists = |world: u32| world < descriptor.worlds || world == ALL_WORLDS;
+        pairs.retain(|pair| {
+            let [a, b] = [pair.a, pair.b].map(world);
+            meet(a, b) && exists(a) && exists(b)
+        });
     }
     pairs
 }
@@ -121,7 +129,7 @@ pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'
         let candidates = if asks { &objects[..] } else { &[] };
         let hit = |(index, object): (u32, &Aabb)| {
             let object = as_compared(descriptor, object);
-            let in_world = descriptor.worlds == 1 || worlds[index as usize] == ray.world;
+            let in_world = descriptor.worlds == 1 || meet(worlds[index as usize], ray.world);
             let meets_layers = ray.layers as u16 & (object.layers >> 16) as u16 != 0
                 && object.layers as u16 & (ray.layers >> 16) as u16 != 0;
             if object.is_ignored(Dimensions::Three) || !in_world || (descriptor.filters && !meets_layers) {
@@ -208,7 +216,9 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
             let world = worlds.get(index as usize).copied().unwrap_or(0);
             (index, as_compared(descriptor, object), world)
         })
-        .filter(|(_, object, world)| !object.is_ignored(Dimensions::Three) && *world < descriptor.worlds)
+        .filter(|(_, object, world)| {
+            !object.is_ignored(Dimensions::Three) && (*world < descriptor.worlds || *world == ALL_WORLDS)
+        })
         .collect();
     match scene.query_input.self_query() {
         Some(asked_for) => self_query_of(descriptor, scene, asked_for, &objects, all.len()),
@@ -231,7 +241,7 @@ fn query_of(descriptor: &BroadPhaseDescriptor<'_>, query: &Query, objects: &[Com
         return found;
     }
     for (index, object, world) in objects {
-        if *world == query.world && (!descriptor.filters || is_admitted(object, &bounds)) {
+        if meet(*world, query.world) && (!descriptor.filters || is_admitted(object, &bounds)) {
             let gap = |axis: usize| {
                 let after = f64::from(object.min[axis]) - f64::from(bounds.max[axis]);
                 let before = f64::from(bounds.min[axis]) - f64::from(object.max[axis]);
@@ -277,7 +287,7 @@ fn self_query_of(
             let is_wanted = if half { index > querier } else { index != querier };
             let are_static = (*index.max(querier) as usize) < scene.static_objects.len();
             let is_admitted = !descriptor.filters || is_admitted(object, by);
-            if !is_wanted || are_static || world != own_world || !is_admitted {
+            if !is_wanted || are_static || !meet(*world, *own_world) || !is_admitted {
                 continue;
             }
             let found = &mut answers[*querier as usize];

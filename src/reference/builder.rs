@@ -23,7 +23,7 @@ use crate::api::counters::{ENTRIES, word};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::count;
-use crate::api::types::Aabb;
+use crate::api::types::{Aabb, Pair};
 use crate::layout::blocks::{Exclusions, SortParams};
 use crate::layout::counters::Held;
 use crate::layout::digits::table_digits;
@@ -79,14 +79,14 @@ impl Table {
         if params.is_hierarchical() {
             sample = sample_statistics(&params, objects, worlds);
         }
-        let levels = completed(level_statistics(&params, objects, &sample, counters))?;
+        let levels = completed(level_statistics(&params, objects, worlds, &sample, counters))?;
         (table.sample_statistics, table.level_statistics) = (copy(&sample), copy(&levels));
         table.counters_after_level_statistics = copy(counters);
         let mut grid = layout(&params, &levels, counters);
         table.grid_after_layout = grid;
         table.counters_after_layout = copy(counters);
         let (mut keys, mut values) = if params.is_uniform() {
-            let mut offsets = entry_count(&params, objects);
+            let mut offsets = entry_count(&params, objects, worlds);
             table.entry_counts = copy(&offsets);
             let needed = offsets.iter().map(|&count| u64::from(count)).sum();
             let limit = fixed(descriptor, descriptor.outputs.capacities.entries).map_or(u64::MAX, u64::from);
@@ -200,6 +200,12 @@ impl Inputs {
         // Words, since NaN differs from itself.
         let [own, others] = [&self.objects, objects].map(|objects| cast_slice::<_, u32>(&objects[..count]));
         self.worlds[1] == worlds && own == others
+    }
+
+    /// Returns the world of a pair, or the number of worlds if both objects are of all worlds.
+    pub fn world_of_pair(&self, pair: Pair) -> u32 {
+        let [a, b] = [pair.a, pair.b].map(|object| self.world_of(object));
+        a.min(b).min(self.params[0].world_count)
     }
 
     pub fn world_of(&self, object: u32) -> u32 {

@@ -4,7 +4,7 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, InputError};
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair};
-use crate::layout::grid::{Class, classify, ordered};
+use crate::layout::grid::{Class, classify, ordered, worlds_meet};
 use crate::reference::host::HostScene;
 use crate::reference::params::prepared;
 
@@ -120,7 +120,7 @@ pub fn pair_rule(
     if descriptor.worlds > 1 {
         let (_, worlds) = scene.all_objects();
         let [first, second] = [a, b].map(|index| worlds[index as usize]);
-        if first != second {
+        if !worlds_meet(first, second) {
             return Ok(PairRule::Worlds { first, second });
         }
     }

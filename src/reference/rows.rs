@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::api::types::Aabb;
+use crate::api::types::{ALL_WORLDS, Aabb};
 use crate::layout::grid::{
     CLUSTER, DENSE, Grid, ID_MASK, Level, PRIMARY_FLAGS, Params, Record, SCHEME_UNIFORM, bucket_of, is_in_cells, key_of,
 };
@@ -83,7 +83,8 @@ impl CellTable<'_> {
         // Records are listed in the uniform scheme only, which has one level.
         let are_all_in_cells = self.grid.levels[0].count as usize == records.len();
         let is_in_cells = move |record: &&Record| {
-            are_all_in_cells || is_in_cells(&objects[record.object as usize], params.cell_inverse)
+            let object = &objects[record.object as usize];
+            are_all_in_cells || is_in_cells(object, record.world, params.cell_inverse)
         };
         of_entries.chain(records.iter().filter(is_in_cells))
     }
@@ -95,13 +96,18 @@ impl CellTable<'_> {
         }
     }
 
-    pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
-        self.entries(self.large_buckets(params, world))
-    }
-
-    fn large_buckets(&self, params: &Params, world: u32) -> Range<u32> {
+    /// Entries of the large list that objects of `world` meet.
+    pub(crate) fn large(&self, params: &Params, world: u32) -> [Range<u32>; 2] {
+        let ignored = params.ignored_key(self.grid);
+        if world == ALL_WORLDS {
+            return [self.large_begin()..self.ignored_begin(params), 0..0];
+        }
         let key = params.large_key(self.grid, world);
-        key..key + 1
+        let of_all = match params.has_worlds() {
+            true => self.entries(ignored - 1..ignored),
+            false => 0..0,
+        };
+        [self.entries(key..key + 1), of_all]
     }
 
     pub(crate) fn large_begin(&self) -> u32 {
@@ -132,7 +138,7 @@ impl CellTable<'_> {
 }
 
 fn level_buckets(level: &Level, world: u32) -> Range<u32> {
-    if level.table_mask == DENSE {
+    if level.table_mask == DENSE && world != ALL_WORLDS {
         let base = level.table_base + world * level.stride_world;
         return base..base + level.stride_world;
     }

@@ -4,7 +4,9 @@ use super::builder::{Inputs, Table, Tables};
 use super::host::HostScene;
 use super::outputs::Outputs;
 use super::pairs::pair_walk::PairReads;
-use super::pairs::{pair_count, pair_emit, pair_emit_cached, pair_static_count, pair_static_emit, world_pairs};
+use super::pairs::{
+    pair_count, pair_emit, pair_emit_cached, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
+};
 use super::params::{pair_params, query_params};
 use super::queries::{query_count, query_emit, query_nearest};
 use super::rays::{ray_any, ray_closest, ray_count, ray_emit};
@@ -113,6 +115,9 @@ fn find_pairs(trace: &mut Trace, outputs: &mut Outputs<'_>, reads: &StepReads<'_
     }
     if params.world_count > 1 {
         trace.world_pairs = world_pairs::world_pairs(&params, input.table.records, input.values, &counts);
+        if let Some(input) = &static_input {
+            world_pairs_static::world_pairs_static(&params, input, overrides, &mut trace.world_pairs);
+        }
     }
     trace.pair_counts = counts.clone();
     let is_sorted = outputs.is_sorted();

@@ -4,7 +4,7 @@
 //! 2. `pair_count_*` counts during a walk through the cell table. With one entry per object, it also caches the first
 //!    partners of each entry, or in crowded scenes one bit per box test. `pair_static_count_*` counts and caches static
 //!    partners.
-//! 3. `world_pairs` counts pairs per world.
+//! 3. `world_pairs` and `world_pairs_static` count pairs per world.
 //! 4. In the uniform scheme, the scan stage makes offsets. In the others, counting already left prefix sums per tile.
 //! 5. `pair_emit_cached` writes cached partners and lists entries with more. `pair_replay` writes partners from cached
 //!    bits for listed entries. `pair_emit_*` walks again for the rest, and `pair_static_emit_*` writes static pairs.
@@ -43,6 +43,8 @@ passes! {
     PAIR_COUNT_MULTI_CELL = "pair_count_multi_cell" from "pair_count" { variant: "multi_cell" } switch EXCLUDES;
 
     WORLD_PAIRS = "world_pairs";
+
+    WORLD_PAIRS_STATIC = "world_pairs_static" switch EXCLUDES;
 
     PAIR_EMIT_CACHED = "pair_emit_cached";
 
@@ -278,7 +280,7 @@ impl PairPlan {
             (buffer::PAIRS, pair_bytes * u64::from(params.capacity)),
         ];
         if self.has_worlds() {
-            sizes.push((buffer::WORLD_PAIRS, 4 * u64::from(self.world_count)));
+            sizes.push((buffer::WORLD_PAIRS, 4 * (u64::from(self.world_count) + 1)));
         }
         if !self.is_uniform {
             sizes.extend([
@@ -303,12 +305,12 @@ impl PairPlan {
         let rows = [self.params.first, self.params.capacity];
         let mut outputs = vec![Readable::counted::<Pair>(buffers, buffer::PAIRS, Output::Pairs, rows)];
         if self.has_worlds() {
-            let worlds = self.world_count.into();
+            let counts = u64::from(self.world_count) + 1;
             outputs.push(Readable::known::<u32>(
                 buffers,
                 buffer::WORLD_PAIRS,
                 Output::Pairs,
-                worlds,
+                counts,
             ));
         }
         outputs
@@ -391,6 +393,12 @@ impl PairPlan {
             passes.stage("world_pairs", |stage| {
                 stage.run(&WORLD_PAIRS, self.params.rows, &sorted.binds());
             });
+            if self.has_statics {
+                passes.rounds("world_pairs_static", &blocks.static_rounds, |stage, &round| {
+                    let binds = blocks.static_binds(self.is_uniform, round);
+                    stage.run(self.walk(&WORLD_PAIRS_STATIC), self.object_count, &binds);
+                });
+            }
         }
         if let Some(scan) = blocks.scan {
             passes.stage("pair_scan", |stage| scan.record(stage));

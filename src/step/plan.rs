@@ -299,8 +299,8 @@ pub(crate) fn check_smallest_step(
     descriptor: &BroadPhaseDescriptor<'_>,
     binding_limit: u64,
 ) -> Result<(), DescriptorError> {
-    // Each world has a pair count of 4 bytes.
-    check_world_count(descriptor, (binding_limit / 4).min(LARGEST_COUNT - 1))?;
+    // Each world has a pair count of 4 bytes, and a last one follows.
+    check_world_count(descriptor, (binding_limit / 4 - 1).min(LARGEST_COUNT - 1))?;
     let basis = Basis {
         descriptor,
         demand: &Demand::default(),

@@ -236,7 +236,12 @@ mod tests {
                 SortStrategy::Subgroups,
                 SortStrategy::SerialTiles,
             ] {
-                for (filter, worlds, pairs) in [(None, 1, true), (Some("text"), 3, true), (None, 3, false)] {
+                for (filter, worlds, pairs) in [
+                    (None, 1, true),
+                    (None, 3, true),
+                    (Some("text"), 3, true),
+                    (None, 3, false),
+                ] {
                     let descriptor = BroadPhaseDescriptor {
                         scheme,
                         sort,

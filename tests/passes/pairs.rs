@@ -11,7 +11,7 @@ use gpu_broad_phase::internals::reference::pairs::pair_excludes::Excludes;
 use gpu_broad_phase::internals::reference::pairs::pair_walk::PairReads;
 use gpu_broad_phase::internals::reference::pairs::{
     pair_cache, pair_emit, pair_emit_cached, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums,
-    world_pairs,
+    world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::layout;
@@ -305,7 +305,7 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
         &params,
         &inputs(vec![
             ("pair_offsets", bytes(&counted)),
-            ("world_pairs", zeros(params.world_count as usize)),
+            ("world_pairs", zeros(params.world_count as usize + 1)),
         ]),
     );
     found.check(
@@ -735,13 +735,27 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             ("records", bytes(&trace.records)),
             ("values", bytes(&trace.values)),
             ("pair_offsets", bytes(&counted)),
-            ("world_pairs", zeros(params.world_count as usize)),
+            ("world_pairs", zeros(params.world_count as usize + 1)),
         ],
     );
     found.check(
         "world_pairs",
         &world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts),
     );
+
+    let mut of_worlds = vec![0; params.world_count as usize + 1];
+    world_pairs_static::world_pairs_static(&params, &input, bench.overrides, &mut of_worlds);
+    let walk_groups = groups(rows);
+    let contents = inputs(vec![("world_pairs", zeros(of_worlds.len()))]);
+    let found = bench.run(
+        &shaders::WORLD_PAIRS_STATIC,
+        walk_groups,
+        &of_statics(params),
+        &contents,
+    );
+    found.check("world_pairs", &of_worlds);
+    let found = bench.run_rounds(&shaders::WORLD_PAIRS_STATIC, walk_groups, &blocks, &contents, rounds);
+    found.check("world_pairs", &of_worlds);
 
     let cache = [cache, more.cache].concat();
     let all = scan_of(&mut counts) as usize;

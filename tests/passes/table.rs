@@ -55,13 +55,13 @@ pub fn check_statistics(bench: &Bench, trace: &Table, objects: &[Aabb], worlds: 
                 .sum();
             assert_eq!([entered, shared, bounded], density, "{}: density_buckets", found.what);
         }
-        check_level_statistics(bench, &params, objects, &statistics);
+        check_level_statistics(bench, &params, objects, worlds, &statistics);
     }
 }
 
-fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], sample_statistics: &[u32]) {
+fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], worlds: &[u32], sample_statistics: &[u32]) {
     let mut counters = used_counters();
-    let statistics = level_statistics::level_statistics(params, objects, sample_statistics, &mut counters);
+    let statistics = level_statistics::level_statistics(params, objects, worlds, sample_statistics, &mut counters);
     let of_sample = match params.is_hierarchical() {
         true => bytes(sample_statistics),
         false => poison::<u32>(2194),
@@ -75,6 +75,7 @@ fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], samp
             ("sample_statistics", of_sample),
             ("level_statistics", zeros(256)),
             ("counters", bytes(&used_counters())),
+            ("worlds", bytes(worlds)),
         ],
     );
     found.check("level_statistics", &statistics);
@@ -103,7 +104,7 @@ pub fn check_table(
     if scheme == Scheme::Hierarchical {
         check_statistics(bench, trace, objects, worlds);
     }
-    check_level_statistics(bench, &trace.params, objects, &trace.sample_statistics);
+    check_level_statistics(bench, &trace.params, objects, worlds, &trace.sample_statistics);
 
     let mut counters = used_counters();
     assert_eq!(
@@ -134,6 +135,7 @@ pub fn check_table(
             params(),
             &[
                 object_bytes(),
+                world_bytes(),
                 ("entry_offsets", poison::<u32>(trace.entry_counts.len())),
             ],
         );
@@ -218,7 +220,7 @@ pub fn check_table(
             ("values", with_stale(values, entries)),
             (
                 "starts",
-                poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 3),
+                poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 4),
             ),
             ("records", poison::<Record>(all_capacity.max(count))),
             grid(&trace.grid),

@@ -2,7 +2,7 @@ use super::plane::is_outside;
 use crate::api::frustum::Frustum;
 use crate::api::types::Aabb;
 use crate::layout::blocks::CullParams;
-use crate::layout::grid::{Class, Grid, Params, Record, classify, unordered};
+use crate::layout::grid::{Class, Grid, Params, Record, classify, unordered, worlds_meet};
 
 /// Sets bit `o % 32` of word `v * words + o / 32` for each object `o` that view `v` sees. `views` are the output of
 /// [`cull_views`](super::cull_views::cull_views()).
@@ -17,7 +17,7 @@ pub fn cull_objects(
     objects: &[Aabb],
     visible: &mut [u32],
 ) {
-    let ignored_key = grid.table_cells + params.large_mask + 1;
+    let ignored_key = params.ignored_key(grid);
     for (place, record) in (0..params.object_count).zip(records) {
         let object = &objects[record.object as usize];
         let is_in_table = if params.is_uniform() {
@@ -41,7 +41,7 @@ pub fn cull_objects(
 pub(crate) fn sees(view: &Frustum, low: [f32; 3], high: [f32; 3], world: u32) -> bool {
     let planes = view.planes.get(..view.plane_count as usize);
     let is_inside = |planes: &[[f32; 4]]| planes.iter().all(|&plane| !is_outside(plane, low, high));
-    view.world == world && planes.is_some_and(is_inside)
+    worlds_meet(view.world, world) && planes.is_some_and(is_inside)
 }
 
 pub(crate) fn layers_meet(a: u32, b: u32) -> bool {

@@ -4,7 +4,7 @@ use super::lines::{cell_lines, level_color};
 use crate::api::types::{Aabb, LineVertex, RayCell};
 use crate::layout::blocks::DrawParams;
 use crate::layout::grid::{
-    Class, ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, key_of, place, unordered,
+    ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, enters_cells, key_of, place, unordered,
 };
 use crate::reference::rows::CellTable;
 
@@ -23,7 +23,7 @@ pub fn draw_cells(
     let mut cells = BTreeSet::new();
     if params.scheme == SCHEME_UNIFORM {
         for (object, record) in params.objects(objects).iter().zip(table.records) {
-            if classify(object) != Class::Finite {
+            if !enters_cells(classify(object), record.world) {
                 continue;
             }
             let placement = place(params, table.grid.finest_cell(), object);

@@ -11,3 +11,4 @@ pub mod pair_static_emit;
 pub mod pair_sums;
 pub mod pair_walk;
 pub mod world_pairs;
+pub mod world_pairs_static;

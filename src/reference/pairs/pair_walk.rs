@@ -7,7 +7,7 @@ use crate::api::types::Aabb;
 use crate::layout::blocks::{Overrides, PairBlocks};
 use crate::layout::grid::{
     ENTRY_GROUPS, ID_MASK, PRIMARY_FLAGS, Record, SCHEME_UNIFORM, cell_of, entry_group, flush, key_of,
-    place_single_cell, unordered,
+    place_single_cell, unordered, worlds_meet,
 };
 use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
@@ -31,7 +31,7 @@ fn meets(a: &Record, b: &Record) -> bool {
 }
 
 fn overlaps(a: &Record, b: &Record) -> bool {
-    a.world == b.world && meets(a, b)
+    worlds_meet(a.world, b.world) && meets(a, b)
 }
 
 pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
@@ -158,8 +158,8 @@ fn walk_single_cell(
         let past = |place: u32| wrapped.start + place.saturating_sub(unwrapped);
         test_part(past(part.start)..past(part.end));
     };
-    let large = table.large(params, own.world);
-    test([large.start.max(index + 1)..large.end, 0..0]);
+    let [large, of_all] = table.large(params, own.world);
+    test([later(large, index), of_all]);
     if index >= table.large_begin() {
         return;
     }
@@ -210,11 +210,17 @@ fn walk_single_cell(
     }
 }
 
+/// The entries of a range after `index`.
+fn later(entries: Range<u32>, index: u32) -> Range<u32> {
+    let begin = entries.start.max(index + 1);
+    begin..entries.end.max(begin)
+}
+
 fn walk_multi_cell(params: &PairBlocks, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];
-    let large = table.large(params, own.world);
+    let [large, of_all] = table.large(params, own.world);
     let in_bucket = index < table.large_begin();
     let key = input.keys[index as usize];
     let level = &table.grid.levels[0];
@@ -258,8 +264,10 @@ fn walk_multi_cell(params: &PairBlocks, input: &PairReads<'_>, index: u32, visit
         test(index + 1 + first as u32..bucket_end, true);
         if group == 0 {
             test(large, false);
+            test(of_all, false);
         }
     } else {
-        test(index + 1..large.end, false);
+        test(later(large, index), false);
+        test(of_all, false);
     }
 }

@@ -3,7 +3,7 @@
 use crate::api::queries::{Query, self_query};
 use crate::api::types::Aabb;
 use crate::layout::blocks::QueryBlocks;
-use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unordered};
+use crate::layout::grid::{Class, Params, Record, classify, flush, ordered, unordered, worlds_meet};
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
 pub(crate) const NEAREST_IMAGE: i32 = 2;
@@ -190,7 +190,7 @@ pub fn self_query_of(params: &QueryBlocks, object: &Aabb, record: &Record) -> Lo
 
 /// Squared distance of an object as an integer (see [`distance_key`]), or `None` if it is no result.
 pub fn distance_to(params: &QueryBlocks, query: &LoadedQuery, record: &Record) -> Option<u32> {
-    if record.world != query.world {
+    if !worlds_meet(record.world, query.world) {
         return None;
     }
     let apart = |a: i32, b: i32| flush(unordered(a)) - flush(unordered(b));

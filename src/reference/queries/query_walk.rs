@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::query::{LoadedQuery, distance_to, load_query, self_query_of};
 use crate::api::queries::{Query, self_query};
-use crate::api::types::{Aabb, NONE};
+use crate::api::types::{ALL_WORLDS, Aabb, NONE};
 use crate::layout::blocks::{Iterations, Overrides, QueryBlocks};
 use crate::layout::grid::{DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, cell_of, flush, key_of, unordered};
 use crate::reference::pairs::pair_excludes::Excludes;
@@ -218,7 +218,9 @@ impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
     pub(super) fn test_large(&mut self, query: &LoadedQuery) {
         let (table, params) = (self.input.table, self.params);
         self.query = query.nearest_of_all(params);
-        self.test_all(Listing::Entries(table.large(params, query.world)));
+        for entries in table.large(params, query.world) {
+            self.test_all(Listing::Entries(entries));
+        }
     }
 
     pub(super) fn test_all(&mut self, listing: Listing) {
@@ -304,7 +306,8 @@ impl<'a, F: FnMut(u32, u32) -> u32> Walk<'a, F> {
         let looks_twice = is_dense && rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
         let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
         let iterations = self.row_iterations() * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
-        if is_repeated
+        if self.query.world == ALL_WORLDS
+            || is_repeated
             || looks_twice
             || rows >= self.input.table.places(&self.listing(level)) as f32
             || !self.iterations.take(iterations)

@@ -7,7 +7,9 @@ use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::api::types::{Aabb, SweptRay};
 use crate::layout::blocks::{Iterations, Overrides, RayBlocks};
-use crate::layout::grid::{DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, cell_of, flush, key_of, unordered};
+use crate::layout::grid::{
+    DENSE, ID_MASK, Level, Record, SCHEME_UNIFORM, cell_of, flush, key_of, unordered, worlds_meet,
+};
 use crate::reference::pairs::pair_walk::passes_layers;
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::runs::Walked;
@@ -104,8 +106,10 @@ pub fn walk_ray(
         most_meetings: u32::MAX,
         is_ahead: false,
     };
-    walk.visitor.reads_range();
-    walk.test_all(Listing::Entries(input.table.large(params, ray.world)));
+    for entries in input.table.large(params, ray.world) {
+        walk.visitor.reads_range();
+        walk.test_all(Listing::Entries(entries));
+    }
     walk_levels(params, input.table.grid, ray, &mut walk);
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
@@ -196,7 +200,7 @@ impl<V: HitVisitor> Walk<'_, V> {
     fn test_record(&mut self, record: Record, is_looked_for: impl Fn(&Self) -> bool) {
         self.candidates = self.candidates.wrapping_add(1);
         if let Some(t) = enter_box(self.ray, &record.low, &record.high)
-            && record.world == self.ray.world
+            && worlds_meet(record.world, self.ray.world)
             && is_looked_for(self)
         {
             self.accept(record.object, t);

@@ -1,5 +1,7 @@
 use crate::api::types::Aabb;
-use crate::layout::grid::{Class, ENTRY_GROUPS, FinestCell, NO_LEVEL, Params, Placement, classify, place};
+use crate::layout::grid::{
+    Class, ENTRY_GROUPS, FinestCell, NO_LEVEL, Params, Placement, classify, enters_cells, place,
+};
 
 const GROUPS: usize = ENTRY_GROUPS as usize;
 const LARGE: [u32; GROUPS] = [1, 0, 0, 0, 0];
@@ -10,11 +12,11 @@ pub(crate) fn cover(placement: &Placement) -> [u32; 3] {
 
 /// Returns the number of entries of each object, `[group][object]`. Groups are the primary cell, the cells next to it
 /// along x, y and z, and all others.
-pub fn entry_count(params: &Params, objects: &[Aabb]) -> Vec<u32> {
-    let count = |object: &Aabb| match classify(object) {
+pub fn entry_count(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
+    let count = |(index, object)| match classify(object) {
         Class::Invalid | Class::Excluded => [0; GROUPS],
-        Class::Infinite => LARGE,
-        Class::Finite => match place(params, FinestCell::cube(params.cell_inverse), object) {
+        class if !enters_cells(class, params.world_of(worlds, index)) => LARGE,
+        _ => match place(params, FinestCell::cube(params.cell_inverse), object) {
             placement if placement.level == NO_LEVEL => LARGE,
             placement => {
                 let cover @ [x, y, z] = cover(&placement);
@@ -28,7 +30,7 @@ pub fn entry_count(params: &Params, objects: &[Aabb]) -> Vec<u32> {
             }
         },
     };
-    let counts: Vec<_> = params.objects(objects).iter().map(count).collect();
+    let counts: Vec<_> = params.objects(objects).iter().enumerate().map(count).collect();
     (0..GROUPS)
         .flat_map(|group| counts.iter().map(move |counts| counts[group]))
         .collect()

@@ -3,7 +3,8 @@ use crate::api::counters::word;
 use crate::api::types::Aabb;
 use crate::layout::blocks::{saturate64, wide};
 use crate::layout::grid::{
-    Class, ENTRY_GROUPS, FinestCell, Grid, NO_LEVEL, PRIMARY_FLAGS, Params, classify, entry_group, key_of, place,
+    Class, ENTRY_GROUPS, FinestCell, Grid, NO_LEVEL, PRIMARY_FLAGS, Params, classify, enters_cells, entry_group,
+    key_of, place,
 };
 
 /// Returns keys and values of entries, `entry_capacity` words each, and sets the grid's `entry_count`. Entries that do
@@ -35,7 +36,7 @@ pub fn entry_emit(
         if class == Class::Invalid || class == Class::Excluded {
             continue;
         }
-        if class == Class::Finite {
+        if enters_cells(class, world) {
             let placement = place(params, FinestCell::cube(params.cell_inverse), object);
             if placement.level != NO_LEVEL {
                 let [x, y, z] = cover(&placement);

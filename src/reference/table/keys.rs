@@ -1,6 +1,6 @@
 use super::large_table::{LARGE_TABLE_SHIFTS, LargeCells, larger_keys};
 use crate::api::types::Aabb;
-use crate::layout::grid::{Class, Grid, LARGE_TABLE_TILE, NO_LEVEL, Params, classify, key_of, place};
+use crate::layout::grid::{Class, Grid, LARGE_TABLE_TILE, NO_LEVEL, Params, classify, enters_cells, key_of, place};
 use crate::shared::runs::{RUN_LENGTH, in_runs, map};
 
 const _: () = assert!((RUN_LENGTH as usize).is_multiple_of(LARGE_TABLE_TILE as usize));
@@ -14,8 +14,8 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> V
         let world = params.world_of(worlds, index as usize);
         match classify(object) {
             Class::Invalid | Class::Excluded => params.ignored_key(grid),
-            Class::Infinite => params.large_key(grid, world),
-            Class::Finite => match place(params, grid.finest_cell(), object) {
+            class if !enters_cells(class, world) => params.large_key(grid, world),
+            _ => match place(params, grid.finest_cell(), object) {
                 placement if placement.level == NO_LEVEL => params.large_key(grid, world),
                 placement => key_of(&grid.levels[placement.level as usize], placement.lower, world),
             },

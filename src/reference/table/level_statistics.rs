@@ -1,7 +1,7 @@
 use super::base_cell::base_cell;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
-use crate::layout::grid::{Class, FinestCell, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
+use crate::layout::grid::{Class, FinestCell, NO_LEVEL, Params, SCHEME_UNIFORM, classify, enters_cells, place};
 use crate::shared::runs::in_runs;
 use crate::shared::wgsl::number;
 
@@ -15,6 +15,7 @@ pub(crate) const CROWDED_LEVELS: usize = number("common/grid", "CROWDED_LEVELS")
 pub fn level_statistics(
     params: &Params,
     objects: &[Aabb],
+    worlds: &[u32],
     sample_statistics: &[u32],
     counters: &mut [u32],
 ) -> Vec<u32> {
@@ -26,7 +27,10 @@ pub fn level_statistics(
     let objects = params.objects(objects);
     let of_runs = in_runs(objects.len() as u32, |run| {
         let mut counters = [0; word::COUNT];
-        let run = &objects[run.start as usize..run.end as usize];
+        let run = run.map(|index| {
+            let world = params.world_of(worlds, index as usize);
+            (&objects[index as usize], world)
+        });
         (of_run(params, run, finest, &mut counters), counters)
     });
     let mut statistics = vec![0u32; 256];
@@ -44,14 +48,19 @@ pub fn level_statistics(
     statistics
 }
 
-fn of_run(params: &Params, objects: &[Aabb], finest: FinestCell, counters: &mut [u32]) -> [u32; 256] {
+fn of_run<'a>(
+    params: &Params,
+    objects: impl Iterator<Item = (&'a Aabb, u32)>,
+    finest: FinestCell,
+    counters: &mut [u32],
+) -> [u32; 256] {
     let mut statistics = [0u32; 256];
-    for object in objects {
+    for (object, world) in objects {
         match classify(object) {
             Class::Invalid => counters[word::INVALID] += 1,
             Class::Excluded => counters[word::EXCLUDED] += 1,
-            Class::Infinite => counters[word::LARGE] += 1,
-            Class::Finite => {
+            class if !enters_cells(class, world) => counters[word::LARGE] += 1,
+            _ => {
                 let placement = place(params, finest, object);
                 if placement.level == NO_LEVEL {
                     counters[word::LARGE] += 1;

@@ -1,4 +1,4 @@
-use crate::api::types::Aabb;
+use crate::api::types::{ALL_WORLDS, Aabb};
 use crate::layout::grid::{Class, Params, classify, flush, grown, unordered};
 use crate::reference::queries::query::periods;
 use crate::shared::runs::map;
@@ -37,7 +37,8 @@ pub fn prepare(params: &Params, source_objects: &[Aabb], object_limits: &[u32], 
                 object.max[axis] = object.min[axis] + edge;
             }
         }
-        if params.world_of(worlds, index as usize) >= params.world_count {
+        let world = params.world_of(worlds, index as usize);
+        if world >= params.world_count && world != ALL_WORLDS {
             object.min[0] = f32::from_bits(0x7fc0_0000);
         }
         if index >= limit {

@@ -3,7 +3,7 @@ use super::size::{
     half_side_bits, longest_of, most_pairs, octave_exponent, side_bits, size_class, top_exponent,
 };
 use crate::api::types::Aabb;
-use crate::layout::grid::{CELL_LIMIT, Class, HASH_WORLD, Params, SCHEME_ADAPTIVE, cell_of, classify, flush};
+use crate::layout::grid::{CELL_LIMIT, HASH_WORLD, Params, SCHEME_ADAPTIVE, cell_of, classify, enters_cells, flush};
 use crate::shared::wgsl::number;
 
 const EXTENT_SAMPLES: u32 = 256;
@@ -37,15 +37,16 @@ fn aspect_of<'a>(params: &Params, objects: impl Iterator<Item = &'a Aabb>) -> As
     }
 }
 
-fn few_samples<'a>(params: &Params, objects: &'a [Aabb]) -> impl Iterator<Item = &'a Aabb> {
+fn few_samples<'a>(params: &Params, objects: &'a [Aabb], worlds: &[u32]) -> impl Iterator<Item = &'a Aabb> {
     (0..EXTENT_SAMPLES)
-        .map(|sample| &objects[params.sampled_object(sample * params.sample_count / EXTENT_SAMPLES)])
-        .filter(|object| classify(object) == Class::Finite)
+        .map(|sample| params.sampled_object(sample * params.sample_count / EXTENT_SAMPLES))
+        .filter(|&index| enters_cells(classify(&objects[index]), params.world_of(worlds, index)))
+        .map(|index| &objects[index])
 }
 
 /// Returns the largest distance of a bound of few samples from 0. `objects` are those of the table, at least one.
-pub(crate) fn extent(params: &Params, objects: &[Aabb]) -> f32 {
-    let bounds = few_samples(params, objects).flat_map(|object| object.min.into_iter().chain(object.max));
+pub(crate) fn extent(params: &Params, objects: &[Aabb], worlds: &[u32]) -> f32 {
+    let bounds = few_samples(params, objects, worlds).flat_map(|object| object.min.into_iter().chain(object.max));
     bounds.map(f32::abs).fold(0.0, f32::max)
 }
 
@@ -57,12 +58,13 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
     let objects = params.objects(objects);
     let finite = |sample| {
         let index = params.sampled_object(sample);
-        (classify(&objects[index]) == Class::Finite).then(|| (index, &objects[index]))
+        let is_counted = enters_cells(classify(&objects[index]), params.world_of(worlds, index));
+        is_counted.then(|| (index, &objects[index]))
     };
     let mut aspect = aspect_of(params, std::iter::empty());
     if params.sample_count > 0 {
-        aspect = aspect_of(params, few_samples(params, objects));
-        statistics[EXTENT] = extent(params, objects).to_bits();
+        aspect = aspect_of(params, few_samples(params, objects, worlds));
+        statistics[EXTENT] = extent(params, objects, worlds).to_bits();
     }
     statistics[ASPECT] = aspect.packed();
     let top = top_exponent(statistics[EXTENT]);

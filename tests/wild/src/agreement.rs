@@ -162,16 +162,17 @@ pub fn check(
     }
 }
 
-/// Returns the number of pairs of each world; nothing for one world.
+/// Returns the number of pairs of each world, then of two objects of all worlds; nothing for one world.
 fn world_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, pairs: &[Pair]) -> Vec<u32> {
     if descriptor.worlds == 1 {
         return Vec::new();
     }
     let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
     let worlds = worlds.concat();
-    let mut counts = vec![0; descriptor.worlds as usize];
+    let mut counts = vec![0; descriptor.worlds as usize + 1];
     for pair in pairs {
-        counts[worlds[pair.a as usize] as usize] += 1;
+        let world = worlds[pair.a as usize].min(worlds[pair.b as usize]);
+        counts[world.min(descriptor.worlds) as usize] += 1;
     }
     counts
 }

@@ -1,6 +1,6 @@
 //! Rays, queries and worlds for any boxes.
 
-use gpu_broad_phase::{Aabb, Query, Ray, SweptRay};
+use gpu_broad_phase::{ALL_WORLDS, Aabb, Query, Ray, SweptRay};
 
 use crate::Rng;
 use crate::boxes::{Space, around, between, filter, float, spoil};
@@ -116,10 +116,18 @@ pub(crate) fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng)
     }
 }
 
-/// Few worlds have most objects. Some worlds do not exist. Empty if `count` is 1.
+/// Objects of all worlds are tested against all others.
+const MOST_OF_ALL: u32 = 20;
+
+/// Few worlds have most objects. Some worlds do not exist, few objects are in all. Empty if `count` is 1.
 pub(crate) fn worlds(count: u32, objects: usize, rng: &mut Rng) -> Vec<u32> {
+    let mut of_all = 0;
     let world = |_| match rng.below(30) {
-        0 => rng.one_of(&[count, u32::MAX]),
+        0 => {
+            let world = rng.one_of(&[count, ALL_WORLDS]);
+            of_all += u32::from(world == ALL_WORLDS);
+            if of_all <= MOST_OF_ALL { world } else { count }
+        }
         1 => rng.below(count as usize) as u32,
         _ => rng.below(2) as u32,
     };
