@@ -133,9 +133,9 @@ impl CpuBroadPhase {
     /// ray hits the object's shape, or `t_max` without a hit. Values from `t_max` on, below the ray's `t_min`, and NaN
     /// are no hits either. `t_max` is the smallest value that cannot win: at first just above the ray's own.
     ///
-    /// A shape is found only inside its object's box, with its margin: a hit before the ray enters the box counts as
-    /// that entry. Hits equal those of [`TableShader::shape_rays`](crate::TableShader::shape_rays) if both functions
-    /// return the same floats.
+    /// A ray finds only shapes whose boxes, with their margin, it enters. A hit before the box counts as that entry, one
+    /// behind it as it is. Hits equal those of [`TableShader::shape_rays`](crate::TableShader::shape_rays) if both
+    /// functions return the same floats.
     ///
     /// ```
     /// use gpu_broad_phase::cpu::CpuBroadPhase;

@@ -1,3 +1,4 @@
+mod shape_scenes;
 mod shapes;
 mod texts;
 

@@ -44,7 +44,11 @@ const HIT: &str = "
 ";
 
 /// The rule of [`TableShader::shape_rays`], of all hits of boxes.
-fn shape_hits(ray: &SweptRay, boxes: &[(u32, u32)]) -> Vec<RayHit> {
+pub fn shape_hits(
+    ray: &SweptRay,
+    boxes: &[(u32, u32)],
+    hit_shape: impl Fn(u32, [f32; 3], [f32; 3], f32) -> f32,
+) -> Vec<RayHit> {
     let flushed = |x: f32| if x.is_subnormal() { 0.0 } else { x };
     let t_max = ray.ray.t_max.min(f32::MAX);
     let limit = t_max.next_up().clamp(f32::MIN_POSITIVE, f32::MAX);
@@ -72,7 +76,7 @@ fn rays_end_at_the_closest_shape_of_both_tables() {
             let expected: Vec<_> = rays
                 .iter()
                 .zip(&boxes)
-                .map(|(ray, boxes)| shape_hits(ray, boxes))
+                .map(|(ray, boxes)| shape_hits(ray, boxes, hit_shape))
                 .collect();
             let mut on_cpu = CpuBroadPhase::new(&descriptor).unwrap();
             on_cpu.step_scene(&scene).unwrap();
