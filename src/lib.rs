@@ -214,7 +214,7 @@ pub use api::result::{StageTime, StepResult};
 pub use api::scene::{DeviceCount, QueryInput, Scene, Statics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
-pub use api::types::{Aabb, Dimensions, LineVertex, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
+pub use api::types::{ALL_WORLDS, Aabb, Dimensions, LineVertex, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
 pub use broad_phase::BroadPhase;
 pub use gpu::adapter::adapters;
 pub use gpu::preparation::Preparation;

@@ -8,6 +8,9 @@ use crate::shared::wgsl::number;
 /// The object index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
+/// World of an object that meets the objects of every world. For objects only: rays and queries with it are invalid.
+pub const ALL_WORLDS: u32 = number("table/worlds", "ALL_WORLDS");
+
 /// Bit of an index in [`PairEvent`] that is set for static objects. Indices are below 2^29.
 pub(crate) const STATIC_BIT: u32 = number("events/event_rows", "STATIC_BIT");
 

@@ -35,7 +35,7 @@ pub(super) trait PairSearch: Sync {
 
     fn walk(&self, row: u32, found: &mut Found<'_, Pair>) -> Walked;
 
-    /// Returns the number of pairs of each world, modulo 2^32, from the counts of rows.
+    /// As [`StepResult::world_pairs`](crate::StepResult::world_pairs), from the counts of rows.
     fn world_pairs(&self, counts: &[u32]) -> Vec<u32>;
 
     fn find(&self, capacity: Option<u32>) -> Lists<Pair> {
@@ -163,7 +163,7 @@ impl PairSearch for TreeSearch<'_> {
     }
 
     fn world_pairs(&self, counts: &[u32]) -> Vec<u32> {
-        let mut world_pairs = vec![0u32; self.worlds as usize];
+        let mut world_pairs = vec![0u32; self.worlds as usize + 1];
         let worlds = (0..self.own.groups()).map(|group| self.own.world_of_group(group) as usize);
         for (&count, world) in counts.iter().zip(worlds.clone().chain(worlds)) {
             if count > 0 {

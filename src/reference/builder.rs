@@ -3,6 +3,7 @@
 use bytemuck::cast_slice;
 
 use super::host::HostScene;
+use super::order::order_worlds::Worlds;
 use super::outputs::scan_output;
 use super::pairs::pair_exclude::pair_exclude;
 use super::pairs::pair_excludes::{Admits, Excludes};
@@ -200,6 +201,11 @@ impl Inputs {
         // Words, since NaN differs from itself.
         let [own, others] = [&self.objects, objects].map(|objects| cast_slice::<_, u32>(&objects[..count]));
         self.worlds[1] == worlds && own == others
+    }
+
+    /// Worlds of the objects of a scene with worlds.
+    pub fn worlds(&self) -> Worlds<'_> {
+        Worlds::new(&self.worlds, self.params[0].world_count)
     }
 
     pub fn world_of(&self, object: u32) -> u32 {

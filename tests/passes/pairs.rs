@@ -305,7 +305,7 @@ fn check_rows(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bo
         &params,
         &inputs(vec![
             ("pair_offsets", bytes(&counted)),
-            ("world_pairs", zeros(params.world_count as usize)),
+            ("world_pairs", zeros(params.world_count as usize + 1)),
         ]),
     );
     found.check(
@@ -735,7 +735,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             ("records", bytes(&trace.records)),
             ("values", bytes(&trace.values)),
             ("pair_offsets", bytes(&counted)),
-            ("world_pairs", zeros(params.world_count as usize)),
+            ("world_pairs", zeros(params.world_count as usize + 1)),
         ],
     );
     found.check(
