@@ -76,10 +76,10 @@ pub enum ResultOrder {
     /// or use [`Sorted`](Self::Sorted).
     #[default]
     Deterministic,
-    /// Ascending order: pairs by `a`, then `b`; hits and results by object. Bytes are the same with every scheme, on
-    /// every device and on the CPU.
+    /// Ascending order: pairs by world, then `a`, then `b`; hits and results by object. Bytes are the same with every
+    /// scheme, on every device and on the CPU. Pairs of two objects of all worlds come last.
     ///
-    /// Costs two radix sorts and 24 bytes per row. If a capacity or a [page](crate::GpuBroadPhase::page) limits the
+    /// Costs two radix sorts, or three with worlds, and 24 bytes per row. If a capacity or a [page](crate::GpuBroadPhase::page) limits the
     /// rows, a GPU sorts those that fit among themselves; the CPU engine writes the first pairs of all.
     Sorted,
 }

@@ -27,6 +27,9 @@ pub struct PairOutput {
     /// Number of pairs of each world, then of two objects of [`ALL_WORLDS`](crate::ALL_WORLDS), `u32`, modulo 2^32. `None`
     /// with one world.
     pub per_world: Option<wgpu::Buffer>,
+    /// Offsets of each world's rows in `buffer`, `u32`, two more than worlds: see
+    /// [`StepResult::world_offsets`](crate::StepResult::world_offsets). `None` unless sorted, or with one world.
+    pub world_offsets: Option<wgpu::Buffer>,
 }
 
 /// One list per ray or query, all in one buffer (CSR).

@@ -42,6 +42,11 @@ pub struct StepResult {
     /// Number of pairs of each world, then of two objects of [`ALL_WORLDS`](crate::ALL_WORLDS), modulo 2^32. Empty with
     /// one world.
     pub world_pairs: Vec<u32>,
+    /// [`ResultOrder::Sorted`](crate::ResultOrder::Sorted): offsets of [`pairs`](Self::pairs), one more than
+    /// `world_pairs`. Empty with one world.
+    ///
+    /// The pairs of world `w` are at `world_offsets[w]..world_offsets[w + 1]`, as far as they are in `pairs`.
+    pub world_offsets: Vec<u32>,
     /// Counters and status of the step.
     pub counters: Counters,
     /// GPU time of each stage, if [`timestamps`](crate::OutputOptions::timestamps) are on. Serde skips it.
@@ -52,6 +57,14 @@ pub struct StepResult {
 }
 
 impl StepResult {
+    /// Returns the worlds that have more pairs than [`pairs`](Self::pairs) holds, by
+    /// [`world_offsets`](Self::world_offsets). The number of worlds stands for pairs of two objects of all worlds.
+    pub fn incomplete_worlds(&self) -> impl Iterator<Item = u32> + '_ {
+        let held = self.world_offsets.windows(2).map(|ends| ends[1] - ends[0]);
+        let worlds = (0..).zip(held.zip(&self.world_pairs));
+        worlds.filter_map(|(world, (held, &needed))| (held != needed).then_some(world))
+    }
+
     pub(crate) const fn rows(&self, output: Output) -> usize {
         match output {
             Output::Pairs => self.pairs.len(),

@@ -12,7 +12,7 @@ pub const NONE: u32 = u32::MAX;
 /// are invalid.
 ///
 /// All objects of its world are tested against it, so it suits few: a floor, walls, a light.
-pub const ALL_WORLDS: u32 = u32::MAX;
+pub const ALL_WORLDS: u32 = number("common/prelude", "ALL_WORLDS");
 
 /// Bit of an index in [`PairEvent`] that is set for static objects. Indices are below 2^29.
 pub(crate) const STATIC_BIT: u32 = number("events/event_rows", "STATIC_BIT");

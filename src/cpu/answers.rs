@@ -1,5 +1,6 @@
 use std::mem::take;
 
+use super::ascending::by_world;
 use super::candidates::CachedPairs;
 use super::last_step::Searched;
 use super::lists::{Found, Lists, MAX_OF_ALL};
@@ -17,6 +18,7 @@ use crate::api::result::StepResult;
 use crate::api::types::{RayHit, SweptRay};
 use crate::layout::blocks::{QueryBlocks, QueryParams, RayBlocks, RayParams, add64};
 use crate::layout::counters::Held;
+use crate::reference::builder::Inputs;
 use crate::reference::host::HostScene;
 use crate::reference::outputs::Outputs;
 use crate::reference::queries::query::periods;
@@ -92,6 +94,13 @@ impl<'a> Answer<'a> {
         self.result.world_pairs = found.world_pairs;
         (_, self.result.pairs) = self.outputs.write(Output::Pairs, counts, |_, _| found.pairs.concat())?;
         Ok(())
+    }
+
+    /// Sorts the pairs of a scene with worlds by world, if results are sorted.
+    pub fn order_pairs(&mut self, inputs: &Inputs) {
+        if self.outputs.is_sorted() && inputs.params[0].has_worlds() {
+            (self.result.pairs, self.result.world_offsets) = by_world(&self.result.pairs, inputs.worlds());
+        }
     }
 
     pub fn run_queries(

@@ -1,6 +1,7 @@
-//! Sorts pairs that were found in runs.
+//! Sorts pairs: ascending, and by world.
 
 use crate::api::types::Pair;
+use crate::reference::order::order_worlds::Worlds;
 use crate::shared::runs::{for_each, sort};
 
 /// Mean number of pairs of a bucket: few enough for the cache.
@@ -107,6 +108,14 @@ pub(crate) fn ascending(runs: Vec<Vec<Pair>>, objects: u32) -> Vec<Pair> {
         }
     });
     pairs
+}
+
+/// Sorts pairs by world, and keeps their order within a world. Returns them with the offsets of worlds.
+pub(crate) fn by_world(pairs: &[Pair], worlds: Worlds<'_>) -> (Vec<Pair>, Vec<u32>) {
+    let mut sorted = vec![Pair { a: 0, b: 0 }; pairs.len()];
+    let world = |pair: &Pair| worlds.of_pair(pair) as usize;
+    let offsets = group(|| pairs.iter(), world, worlds.count as usize + 1, &mut sorted);
+    (sorted, offsets)
 }
 
 #[cfg(test)]

@@ -284,6 +284,9 @@ impl CpuBroadPhase {
             None if self.options.pairs => find_pairs(&mut last, &mut answer, admits)?,
             None => {}
         }
+        if self.options.pairs {
+            answer.order_pairs(&last.inputs);
+        }
         (last.held, last.counters) = (answer.outputs.held, answer.outputs.counters.clone());
         if scene.has_queries() {
             last.offer_trees(|inputs| cache.trees(inputs));

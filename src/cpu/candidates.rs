@@ -313,7 +313,7 @@ impl Candidates {
     }
 }
 
-/// Returns the numbers of pairs by world, modulo 2^32; empty with one world.
+/// As [`StepResult::world_pairs`](crate::StepResult::world_pairs).
 fn world_pairs(inputs: &Inputs, pairs: &[Vec<Pair>]) -> Vec<u32> {
     let params = &inputs.params[0];
     if !params.has_worlds() {
@@ -321,7 +321,7 @@ fn world_pairs(inputs: &Inputs, pairs: &[Vec<Pair>]) -> Vec<u32> {
     }
     let mut world_pairs = vec![0u32; params.world_count as usize + 1];
     for pair in pairs.iter().flatten() {
-        let of_world = &mut world_pairs[inputs.world_of_pair(*pair) as usize];
+        let of_world = &mut world_pairs[inputs.worlds().of_pair(pair) as usize];
         *of_world = of_world.wrapping_add(1);
     }
     world_pairs

@@ -36,7 +36,7 @@ pub(super) trait PairSearch: Sync {
 
     fn walk(&self, row: u32, found: &mut Found<'_, Pair>) -> Walked;
 
-    /// Returns the number of pairs of each world, modulo 2^32, from the counts of rows.
+    /// As [`StepResult::world_pairs`](crate::StepResult::world_pairs), from the counts of rows.
     fn world_pairs(&self, counts: &[u32]) -> Vec<u32>;
 
     fn find(&self, capacity: Option<u32>) -> Lists<Pair> {
@@ -174,9 +174,7 @@ impl PairSearch for TreeSearch<'_> {
                 ALL_WORLDS => {
                     let mut pairs = Vec::new();
                     self.walk(row, &mut Found::all(&mut pairs));
-                    pairs
-                        .into_iter()
-                        .for_each(|pair| add(self.inputs.world_of_pair(pair), 1));
+                    pairs.iter().for_each(|pair| add(self.inputs.worlds().of_pair(pair), 1));
                 }
                 world => add(world, count),
             }

@@ -172,6 +172,10 @@ pub struct OrderParams {
     pub row_words: u32,
     /// Number of rays or queries; 0 for pairs.
     pub walks: u32,
+    /// For pairs of a scene with worlds: number of worlds. Else 0.
+    pub world_count: u32,
+    /// For pairs: number of static objects.
+    pub static_count: u32,
 }
 
 /// `Round` of `shaders/common/round.wgsl`. Reference passes have a single round.

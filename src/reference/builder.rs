@@ -3,6 +3,7 @@
 use bytemuck::cast_slice;
 
 use super::host::HostScene;
+use super::order::order_worlds::Worlds;
 use super::outputs::scan_output;
 use super::pairs::pair_exclude::pair_exclude;
 use super::pairs::pair_excludes::{Admits, Excludes};
@@ -23,7 +24,7 @@ use crate::api::counters::{ENTRIES, word};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BroadPhaseError, completed};
 use crate::api::input::count;
-use crate::api::types::{Aabb, Pair};
+use crate::api::types::Aabb;
 use crate::layout::blocks::{Exclusions, SortParams};
 use crate::layout::counters::Held;
 use crate::layout::digits::table_digits;
@@ -202,10 +203,9 @@ impl Inputs {
         self.worlds[1] == worlds && own == others
     }
 
-    /// Returns the world of a pair, or the number of worlds if both objects are of all worlds.
-    pub fn world_of_pair(&self, pair: Pair) -> u32 {
-        let [a, b] = [pair.a, pair.b].map(|object| self.world_of(object));
-        a.min(b).min(self.params[0].world_count)
+    /// Worlds of the objects of a scene with worlds.
+    pub fn worlds(&self) -> Worlds<'_> {
+        Worlds::new(&self.worlds, self.params[0].world_count)
     }
 
     pub fn world_of(&self, object: u32) -> u32 {

@@ -2,6 +2,8 @@ use std::ops::Deref;
 
 use super::builder::{Inputs, Table, Tables};
 use super::host::HostScene;
+use super::order::order_worlds::Worlds;
+use super::order::{order_rows, order_worlds, world_offsets};
 use super::outputs::Outputs;
 use super::pairs::pair_walk::PairReads;
 use super::pairs::{
@@ -33,6 +35,9 @@ pub struct Trace {
     /// Output of [`pair_count`], then of [`pair_static_count`] with static objects.
     pub pair_counts: Vec<u32>,
     pub world_pairs: Vec<u32>,
+    /// Worlds of the moving, then the static objects. Empty with one world.
+    pub worlds: [Vec<u32>; 2],
+    pub world_offsets: Vec<u32>,
     pub pair_offsets: Vec<u32>,
     /// Cached partners of [`pair_count`], then of [`pair_static_count`].
     pub pair_cache: Vec<u32>,
@@ -57,13 +62,16 @@ pub struct Trace {
 /// Those of [`step_scene`](crate::cpu::step_scene).
 pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, BroadPhaseError> {
     let scene = HostScene::of(scene)?;
-    let tables = Tables::build(descriptor, Inputs::of(descriptor, &scene)?, true)?;
+    let inputs = Inputs::of(descriptor, &scene)?;
+    let worlds = inputs.worlds.clone();
+    let tables = Tables::build(descriptor, inputs, true)?;
     let (rays, queries) = query_params(tables.objects.len() as u64, &scene.query_input)?;
     let (table, pairs) = (tables.own.params, pair_params(&tables.own.params));
     let mut trace = Trace {
         pair_blocks: PairBlocks { table, pairs },
         ray_blocks: RayBlocks { table, rays },
         query_blocks: QueryBlocks { table, queries },
+        worlds,
         ..Trace::default()
     };
     let reads = tables.reads(None);
@@ -133,8 +141,23 @@ fn find_pairs(trace: &mut Trace, outputs: &mut Outputs<'_>, reads: &StepReads<'_
         }
         pairs
     })?;
+    if is_sorted && params.world_count > 1 {
+        let worlds = Worlds::new(&trace.worlds, params.world_count);
+        (trace.pairs, trace.world_offsets) = by_world(&trace.pairs, worlds);
+    }
     trace.pair_cache = found.cache;
     Ok(())
+}
+
+/// Sorts ascending pairs by world. Returns them with the offsets of worlds.
+fn by_world(pairs: &[Pair], worlds: Worlds<'_>) -> (Vec<Pair>, Vec<u32>) {
+    let mut rows: Vec<_> = (0..pairs.len() as u32).collect();
+    rows.sort_by_key(|&row| worlds.of_pair(&pairs[row as usize]));
+    let keys = order_worlds::order_worlds(pairs, &rows, worlds);
+    (
+        order_rows::order_rows(pairs, &rows),
+        world_offsets::world_offsets(&keys, worlds.count),
+    )
 }
 
 /// Writes the pairs of moving objects that fit in `pairs`.

@@ -13,6 +13,16 @@ pub struct SourceLayout {
     pub flags: u32,
 }
 
+impl SourceLayout {
+    /// Packed words.
+    pub const WORDS: Self = Self {
+        first: 0,
+        stride: 1,
+        second: 0,
+        flags: 0,
+    };
+}
+
 /// Flag of boxes without filter words.
 pub const UNFILTERED: u32 = number("common/source", "UNFILTERED");
 /// Flag of boxes with center and half extents.

@@ -1,14 +1,17 @@
-//! The order stage: sorts the rows of an output by two keys.
+//! The order stage: sorts the rows of an output.
 //!
-//! Rows are sorted by the second key, then stably by the first, which keeps the order of second keys. They are gathered
-//! in this order and copied back.
+//! Rows are sorted by the second key, then stably by the first, which keeps the order of second keys; with worlds, pairs
+//! then by world. They are gathered in this order and copied back.
 
 use super::sort::variable::GRID;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
+use super::table::{self, statics};
+use crate::api::counters::Output;
 use crate::api::descriptor::SortStrategy;
 use crate::api::types::Pair;
-use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::passes::{Passes, variables};
+use crate::gpu::reading::Readable;
 use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::layout::blocks::{OrderParams, SortParams};
@@ -21,6 +24,10 @@ passes! {
 
     ORDER_FIRSTS = "order_firsts";
 
+    ORDER_WORLDS = "order_worlds";
+
+    WORLD_OFFSETS = "world_offsets";
+
     ORDER_ROWS = "order_rows";
     }
 }
@@ -32,6 +39,8 @@ buffers! {
     VALUES_1 = "order_values_1": Order;
     ROWS = "order_rows": Order;
     GRID = "order_grid": Order;
+    /// Place of each world's first pair, of the first pair of two objects of all worlds, and the number of pairs.
+    WORLD_OFFSETS = "world_offsets": Objects;
 }
 
 const PING_PONG: PingPong = PingPong([
@@ -64,11 +73,12 @@ pub(crate) struct Ordered {
     pub keys: [u32; 2],
 }
 
-/// The digits of the second key come first; `of_second` is their number.
+/// Digits of the second key, of the first, then of the world.
 pub(crate) struct OrderUniforms {
     params: Block,
     digits: Vec<Digit>,
-    of_second: usize,
+    /// Number of digits of each key.
+    counts: [usize; 3],
     strategy: SortStrategy,
 }
 
@@ -77,47 +87,77 @@ pub(crate) fn sizes(outputs: &[Ordered]) -> Sizes {
         return Sizes::new();
     }
     let rows = u64::from(rows(outputs));
-    vec![
+    let offsets = outputs.iter().filter(|output| output.has_worlds());
+    let offsets = offsets.map(|output| (buffer::WORLD_OFFSETS, 4 * output.offset_count()));
+    let sizes = [
         (buffer::KEYS_0, 4 * rows),
         (buffer::KEYS_1, 4 * rows),
         (buffer::VALUES_0, 4 * rows),
         (buffer::VALUES_1, 4 * rows),
         (buffer::ROWS, size_of::<Pair>() as u64 * rows),
         (buffer::GRID, size_of::<Grid>() as u64),
-    ]
+    ];
+    sizes.into_iter().chain(offsets).collect()
 }
 
 fn rows(outputs: &[Ordered]) -> u32 {
     outputs.iter().map(|output| output.params.capacity).fold(0, u32::max)
 }
 
-/// For each output: number of digits of the second key, then all digits, second key first.
-pub(crate) fn digits(outputs: &[Ordered], strategy: SortStrategy) -> Vec<(usize, Vec<SortParams>)> {
+/// For each output: number of digits of each key, then all digits, in the order of sorting.
+pub(crate) fn digits(outputs: &[Ordered], strategy: SortStrategy) -> Vec<([usize; 3], Vec<SortParams>)> {
     let rows = rows(outputs);
     let of = |output: &Ordered| {
-        let [firsts, mut digits] = output.keys.map(|count| sort_digits(strategy, rows, bits_below(count)));
-        let of_second = digits.len();
-        digits.extend(firsts);
+        let [first, second] = output.keys;
+        let worlds = if output.has_worlds() {
+            output.params.world_count + 1
+        } else {
+            0
+        };
+        let keys = [second, first, worlds].map(|count| sort_digits(strategy, rows, bits_below(count)));
+        let counts = keys.each_ref().map(Vec::len);
+        let mut digits = keys.concat();
         place_counts(&mut digits);
-        (of_second, digits)
+        (counts, digits)
     };
     outputs.iter().map(of).collect()
 }
 
 pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], strategy: SortStrategy) -> Vec<OrderUniforms> {
     let digits = digits(outputs, strategy).into_iter();
-    let of = |(output, (of_second, digits)): (&Ordered, _)| OrderUniforms {
+    let of = |(output, (counts, digits)): (&Ordered, _)| OrderUniforms {
         params: blocks.push(&output.params),
         digits: Digit::all(blocks, digits),
-        of_second,
+        counts,
         strategy,
     };
     outputs.iter().zip(digits).map(of).collect()
 }
 
 impl Ordered {
+    /// True for pairs of a scene with worlds.
+    const fn has_worlds(&self) -> bool {
+        self.params.world_count > 0
+    }
+
+    fn offset_count(&self) -> u64 {
+        u64::from(self.params.world_count) + 2
+    }
+
+    pub fn world_offsets(&self, buffers: &Buffers) -> Option<wgpu::Buffer> {
+        self.has_worlds().then(|| buffers.get(buffer::WORLD_OFFSETS).clone())
+    }
+
+    pub fn readable(&self, buffers: &Buffers) -> Option<Readable> {
+        let count = self.offset_count();
+        let offsets = || Readable::known::<u32>(buffers, buffer::WORLD_OFFSETS, Output::Pairs, count);
+        self.has_worlds().then(offsets)
+    }
+
     pub fn record(&self, passes: &mut Passes, blocks: &OrderUniforms) {
-        let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
+        let [of_second, of_first, _] = blocks.counts;
+        let (seconds, others) = blocks.digits.split_at(of_second);
+        let (firsts, worlds) = others.split_at(of_first);
         let sort = Sort {
             strategy: blocks.strategy,
             ping_pong: PING_PONG,
@@ -142,7 +182,17 @@ impl Ordered {
             stage.run(&ORDER_SECONDS, self.params.capacity, &binds(unsorted));
             let sorted = sort.record(stage, seconds, unsorted);
             stage.run(&ORDER_FIRSTS, self.params.capacity, &binds(sorted));
-            let sorted = sort.record(stage, firsts, sorted);
+            let mut sorted = sort.record(stage, firsts, sorted);
+            if self.has_worlds() {
+                let mut with_worlds = binds(sorted).to_vec();
+                if self.params.static_count == 0 {
+                    // The pass reads no worlds of static objects, so it may bind any buffer.
+                    with_worlds.push(statics::buffer::WORLDS.is(table::buffer::WORLDS));
+                }
+                stage.run(&ORDER_WORLDS, self.params.capacity, &with_worlds);
+                sorted = sort.record(stage, worlds, sorted);
+                stage.run(&WORLD_OFFSETS, self.offset_count() as u32, &binds(sorted));
+            }
             stage.run(&ORDER_ROWS, self.params.capacity, &binds(sorted));
         });
         let bytes = 4 * u64::from(self.params.row_words) * u64::from(self.params.capacity);

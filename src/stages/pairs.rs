@@ -267,6 +267,11 @@ impl PairPlan {
         self.world_count > 1
     }
 
+    /// Number of worlds, and one for pairs of two objects of all worlds.
+    fn counted_worlds(&self) -> u64 {
+        u64::from(self.world_count) + 1
+    }
+
     pub fn sizes(&self) -> Sizes {
         let params = &self.params;
         let [entry_rows, rows] = [params.entry_rows, params.rows].map(u64::from);
@@ -280,7 +285,7 @@ impl PairPlan {
             (buffer::PAIRS, pair_bytes * u64::from(params.capacity)),
         ];
         if self.has_worlds() {
-            sizes.push((buffer::WORLD_PAIRS, 4 * (u64::from(self.world_count) + 1)));
+            sizes.push((buffer::WORLD_PAIRS, 4 * self.counted_worlds()));
         }
         if !self.is_uniform {
             sizes.extend([
@@ -298,6 +303,7 @@ impl PairPlan {
             capacity: self.params.capacity,
             first: self.params.first,
             per_world: self.has_worlds().then(|| buffers.get(buffer::WORLD_PAIRS).clone()),
+            world_offsets: None,
         }
     }
 
@@ -305,18 +311,18 @@ impl PairPlan {
         let rows = [self.params.first, self.params.capacity];
         let mut outputs = vec![Readable::counted::<Pair>(buffers, buffer::PAIRS, Output::Pairs, rows)];
         if self.has_worlds() {
-            let counts = u64::from(self.world_count) + 1;
+            let worlds = self.counted_worlds();
             outputs.push(Readable::known::<u32>(
                 buffers,
                 buffer::WORLD_PAIRS,
                 Output::Pairs,
-                counts,
+                worlds,
             ));
         }
         outputs
     }
 
-    pub fn order(&self, objects: u32) -> order::Ordered {
+    pub fn order(&self, table: &Params) -> order::Ordered {
         order::Ordered {
             stage: "pair_order",
             rows: buffer::PAIRS,
@@ -327,8 +333,10 @@ impl PairPlan {
                 capacity: self.params.capacity,
                 row_words: (size_of::<Pair>() / 4) as u32,
                 walks: 0,
+                world_count: if self.has_worlds() { self.world_count } else { 0 },
+                static_count: table.static_count,
             },
-            keys: [objects; 2],
+            keys: [table.all_objects(); 2],
         }
     }
 

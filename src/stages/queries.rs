@@ -222,6 +222,7 @@ impl QueryPlan {
                 capacity: self.params.capacity,
                 row_words: 1,
                 walks: self.params.count,
+                ..OrderParams::default()
             },
             keys: [self.params.count, objects],
         })

@@ -325,6 +325,7 @@ impl RayPlan {
                 capacity: self.params.hit_capacity,
                 row_words: (size_of::<RayHit>() / 4) as u32,
                 walks: self.params.count,
+                ..OrderParams::default()
             },
             keys: [self.params.count, objects],
         })

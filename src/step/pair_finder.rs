@@ -28,12 +28,12 @@ impl PairFinder {
 
     pub fn output(&self) -> Option<PairOutput> {
         let found = self.found.as_ref();
-        found.map(|found| found.pairs.plan.output(&self.buffers))
+        found.map(|found| found.pairs.output(&self.buffers))
     }
 
     pub fn readable(&self) -> Vec<Readable> {
         let found = self.found.as_ref();
-        found.map_or_else(Vec::new, |found| found.pairs.plan.readable(&self.buffers))
+        found.map_or_else(Vec::new, |found| found.pairs.readable(&self.buffers))
     }
 
     pub fn clear(&mut self) {

@@ -4,11 +4,12 @@ use crate::api::counters::{Output, PerOutput, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, ResultOrder, SortStrategy, check_world_count};
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::input::{Source, count};
-use crate::api::output::Page;
+use crate::api::output::{Page, PairOutput};
 use crate::api::scene::Scene;
 use crate::api::types::Aabb;
 use crate::gpu::adapter::DeviceClass;
-use crate::gpu::buffers::{BufferId, Sizes, rounded};
+use crate::gpu::buffers::{BufferId, Buffers, Sizes, rounded};
+use crate::gpu::reading::Readable;
 use crate::layout::blocks::{SortParams, SourceLayout};
 use crate::layout::counters::Held;
 use crate::layout::digits::count_words;
@@ -171,13 +172,26 @@ impl StepPlan {
 
 impl OrderedPairs {
     fn new(basis: &Basis<'_>, table: &TablePlan, plan: PairPlan) -> Self {
-        let order = sorts(basis).then(|| plan.order(table.params.all_objects()));
+        let order = sorts(basis).then(|| plan.order(&table.params));
         Self { plan, order }
     }
 
     /// Plan of the page from these rows on.
     pub fn page(&self, basis: &Basis<'_>, table: &TablePlan, first: &Page) -> Self {
         Self::new(basis, table, self.plan.page(basis, first))
+    }
+
+    pub fn output(&self, buffers: &Buffers) -> PairOutput {
+        PairOutput {
+            world_offsets: self.order.and_then(|order| order.world_offsets(buffers)),
+            ..self.plan.output(buffers)
+        }
+    }
+
+    pub fn readable(&self, buffers: &Buffers) -> Vec<Readable> {
+        let mut outputs = self.plan.readable(buffers);
+        outputs.extend(self.order.and_then(|order| order.readable(buffers)));
+        outputs
     }
 
     pub fn sizes(&self, sort: SortStrategy) -> Sizes {
@@ -299,8 +313,8 @@ pub(crate) fn check_smallest_step(
     descriptor: &BroadPhaseDescriptor<'_>,
     binding_limit: u64,
 ) -> Result<(), DescriptorError> {
-    // Each world has a pair count of 4 bytes, and a last one follows.
-    check_world_count(descriptor, (binding_limit / 4 - 1).min(LARGEST_COUNT - 1))?;
+    // Worlds have offsets of pairs, 4 bytes each, and two more.
+    check_world_count(descriptor, (binding_limit / 4 - 2).min(LARGEST_COUNT - 1))?;
     let basis = Basis {
         descriptor,
         demand: &Demand::default(),

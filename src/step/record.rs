@@ -286,16 +286,16 @@ impl GpuBroadPhase {
 
     /// The tables of the step that is being recorded.
     fn view(&self, plan: &StepPlan, inputs: &[Input]) -> TableView {
-        use table::buffer::{GRID, OBJECTS, RECORDS, STARTS};
+        use table::buffer::{GRID, OBJECTS, RECORDS, STARTS, WORLDS};
 
         let sorted = plan.table.sorted();
         let bound = |id: BufferId| {
             let range = find(inputs, &[&self.table.buffers], id.name)?;
             Some(Input::of(id, range))
         };
-        let own = [OBJECTS, GRID, RECORDS, STARTS, sorted.values, STEP_COUNTERS]
-            .into_iter()
-            .filter_map(bound);
+        let worlds = plan.table.params.has_worlds().then_some(WORLDS);
+        let own = [OBJECTS, GRID, RECORDS, STARTS, sorted.values, STEP_COUNTERS];
+        let own = own.into_iter().chain(worlds).filter_map(bound);
         TableView {
             table: plan.table,
             statics: plan.statics,

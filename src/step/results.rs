@@ -9,6 +9,7 @@ use crate::api::counters::{Counters, Output, word};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::result::{StageTime, StepResult};
+use crate::api::types::Pair;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::readback::Readback;
 use crate::gpu::reading::{Copy, HostResult, Readable, Reading, TIMINGS, check_dropped, check_submitted, submit};
@@ -17,7 +18,7 @@ use crate::gpu::staging::Pool;
 use crate::gpu::timing::Timing;
 use crate::shared::recording::Recording;
 use crate::stages::shape::COUNTERS;
-use crate::stages::{pairs, queries, rays};
+use crate::stages::{order, pairs, queries, rays};
 
 impl Recording {
     pub fn check(&self) -> Result<(), StepError> {
@@ -108,8 +109,13 @@ impl<B> Recorded<B> {
     /// Decodes a mapped result.
     fn result(&self, answer: &HostResult<'_, B>) -> Result<StepResult, ReadBackError> {
         let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
+        let pairs: Vec<Pair> = answer.rows(pairs::buffer::PAIRS)?;
+        let offsets: Vec<u32> = answer.rows(order::buffer::WORLD_OFFSETS)?;
+        // The copy may have had room for the first pairs only.
+        let read = pairs.len() as u32;
         Ok(StepResult {
-            pairs: answer.rows(pairs::buffer::PAIRS)?,
+            pairs,
+            world_offsets: offsets.into_iter().map(|offset| offset.min(read)).collect(),
             world_pairs: answer.rows(pairs::buffer::WORLD_PAIRS)?,
             ray_hits: answer.rows(rays::buffer::HITS)?,
             ray_any: answer.rows(rays::buffer::ANY)?,

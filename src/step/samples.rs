@@ -197,11 +197,13 @@ fn names(plan: &StepPlan, engine: Engine) -> HashSet<&'static str> {
         moving::RECORDS,
         moving::STARTS,
         plan.table.sorted().values,
+        moving::WORLDS,
         STEP_COUNTERS,
         fixed::GRID,
         fixed::RECORDS,
         fixed::STARTS,
         fixed::VALUES,
+        fixed::WORLDS,
     ];
     let rays = [ray::RAYS, ray::SOURCE_RAYS, ray::LIMITS];
     let queries = [query::QUERIES, query::SOURCE_QUERIES, query::LIMITS];

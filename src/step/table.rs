@@ -48,20 +48,23 @@ impl TableEngine {
     /// Drops and returns buffers that only building needs.
     pub fn drop_scratch(&mut self) -> Vec<wgpu::Buffer> {
         let Some(built) = &self.built else { return Vec::new() };
-        let values = built.plan.params.is_uniform().then_some(built.plan.sorted().values);
+        let params = &built.plan.params;
+        let values = params.is_uniform().then_some(built.plan.sorted().values);
+        let worlds = params.has_worlds().then_some(moving::WORLDS);
         let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
-        let kept: Vec<_> = kept.into_iter().chain(values).collect();
+        let kept: Vec<_> = kept.into_iter().chain(values).chain(worlds).collect();
         self.buffers.keep(&kept)
     }
 
-    /// Inputs of walks through this table of static objects.
+    /// Inputs of walks through this table of static objects, and of sorting their pairs by world.
     pub fn static_inputs(&self) -> Vec<Input> {
         let Some(built) = &self.built else {
             return Vec::new();
         };
-        let is_uniform = built.plan.params.is_uniform();
-        let values = is_uniform.then_some((built.plan.sorted().values, fixed::VALUES));
-        let bound = WALKED.into_iter().chain(values);
+        let params = &built.plan.params;
+        let values = (params.is_uniform()).then_some((built.plan.sorted().values, fixed::VALUES));
+        let worlds = (params.has_worlds()).then_some((moving::WORLDS, fixed::WORLDS));
+        let bound = WALKED.into_iter().chain(values).chain(worlds);
         bound.map(|(of, id)| Input::whole(id, self.buffers.get(of))).collect()
     }
 

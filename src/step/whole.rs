@@ -1,5 +1,6 @@
 //! Complete results on the host: steps are repeated with larger buffers, large results are read in pages.
 
+use std::mem::take;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -228,10 +229,11 @@ impl Whole {
             return Ok((whole, true));
         }
         let mut is_in_parts = false;
+        let mut world_pages = vec![whole.world_offsets.clone()];
         loop {
             if self.is_complete(&whole, &counters) {
                 if is_in_parts && self.broad_phase.descriptor().outputs.order == ResultOrder::Sorted {
-                    whole.pairs.sort_unstable();
+                    sort_pages(&mut whole, &world_pages);
                     sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
                     sort_lists(&mut whole.query_objects, &whole.query_offsets, |&object| object);
                     completed(()).map_err(|error| self.cause(error))?;
@@ -241,7 +243,8 @@ impl Whole {
                 return Ok((whole, !is_in_parts));
             }
             is_in_parts = true;
-            let chunk = self.write_page(whole.next_page(), false).await?;
+            let mut chunk = self.write_page(whole.next_page(), false).await?;
+            world_pages.push(take(&mut chunk.world_offsets));
             whole.counters.status = whole.counters.status | chunk.counters.status;
             let rounds = &mut whole.counters.rounds_needed;
             *rounds = chunk.counters.rounds_needed.max(*rounds);
@@ -304,6 +307,31 @@ impl Whole {
     }
 }
 
+/// Sorts the pairs of pages, each sorted by itself. `world_pages`: offsets of worlds in each page.
+fn sort_pages(whole: &mut StepResult, world_pages: &[Vec<u32>]) {
+    if whole.world_offsets.is_empty() {
+        whole.pairs.sort_unstable();
+        return;
+    }
+    let (mut rest, mut pages) = (&whole.pairs[..], Vec::new());
+    for offsets in world_pages {
+        let (page, later) = rest.split_at(offsets.last().map_or(0, |&rows| rows as usize));
+        pages.push((page, offsets));
+        rest = later;
+    }
+    let mut pairs = Vec::with_capacity(whole.pairs.len());
+    for (world, offset) in whole.world_offsets.iter_mut().enumerate() {
+        *offset = pairs.len() as u32;
+        for (page, offsets) in &pages {
+            if let Some(&[begin, end]) = offsets.get(world..world + 2) {
+                pairs.extend_from_slice(&page[begin as usize..end as usize]);
+            }
+        }
+    }
+    sort_lists(&mut pairs, &whole.world_offsets, |&pair| pair);
+    whole.pairs = pairs;
+}
+
 const fn unfinished(counters: &Counters) -> bool {
     counters.status.has(Status::ROUNDS.union(Status::CUT))
 }
@@ -336,6 +364,41 @@ fn check_returnable(counters: &Counters) -> Result<(), BroadPhaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::api::types::Pair;
+
+    /// Pages hold any part of the pairs. The last of six worlds stands for two objects of all worlds.
+    #[test]
+    fn pages_are_sorted_by_world() {
+        let world = |pair: &Pair| (pair.a + pair.b) % 6;
+        let mut all: Vec<_> = (0..90)
+            .map(|row| Pair {
+                a: row * 37 % 90,
+                b: 100 + row,
+            })
+            .collect();
+        all.retain(|pair| world(pair) != 2);
+        let offsets = |pairs: &[Pair]| -> Vec<_> {
+            let before = |own: u32| pairs.iter().filter(|pair| world(pair) < own).count() as u32;
+            (0..7).map(before).collect()
+        };
+        let in_order = |pairs: &[Pair]| {
+            let mut sorted = pairs.to_vec();
+            sorted.sort_unstable_by_key(|pair| (world(pair), *pair));
+            sorted
+        };
+        for rows in [1, 7, 30, 200] {
+            let pages: Vec<_> = all.chunks(rows).map(in_order).collect();
+            let of_worlds: Vec<_> = pages.iter().map(|page| offsets(page)).collect();
+            let mut whole = StepResult {
+                pairs: pages.concat(),
+                world_offsets: of_worlds[0].clone(),
+                ..StepResult::default()
+            };
+            sort_pages(&mut whole, &of_worlds);
+            assert_eq!(whole.pairs, in_order(&all));
+            assert_eq!(whole.world_offsets, offsets(&all));
+        }
+    }
 
     #[test]
     fn answers_that_no_vector_holds_are_refused_with_what_was_needed() {

@@ -141,6 +141,7 @@ impl<'a> Run<'a> {
             query_offsets,
             query_nearest,
             world_pairs,
+            world_offsets,
             counters,
             timings,
         } = result;
@@ -165,6 +166,7 @@ impl<'a> Run<'a> {
             query_offsets,
             &nearest,
             world_pairs,
+            world_offsets,
         ] {
             self.words(words);
         }

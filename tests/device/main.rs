@@ -34,3 +34,4 @@ mod statics;
 mod steps;
 mod table;
 mod wild;
+mod worlds;

@@ -284,8 +284,8 @@ fn limits_rows(table: &mut Table<'_>) {
     uniform.scheme = Scheme::Uniform { cell_size: 1.0 };
     let message = format!("{no_step}: 4294967295 cell entries: the maximum is 536870911");
     table.refuse(&message, &uniform);
-    let most = (limit / 4 - 1).min((1 << 29) - 1);
-    for worlds in [u32::MAX, (limit / 4) as u32] {
+    let most = (limit / 4 - 2).min((1 << 29) - 1);
+    for worlds in [u32::MAX, most as u32 + 1] {
         let message = format!("{worlds} worlds: the maximum is {most}");
         table.refuse(&message, &descriptor(|all| all.worlds = worlds));
     }

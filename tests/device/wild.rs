@@ -22,7 +22,9 @@ use gpu_broad_phase::{
 use inputs::Inputs;
 use pollster::block_on;
 use shrink::shrunk;
-use wild::{Expected, Wild, caught, check_definition, check_later, check_reference, check_searches, check_work};
+use wild::{
+    Expected, Wild, caught, check_definition, check_later, check_reference, check_searches, check_work, check_worlds,
+};
 
 /// Most pages that are joined.
 const PAGES: usize = 12;
@@ -338,8 +340,9 @@ fn join_pages(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, case: &Case, host:
         gpu.page(&mut encoder, page).unwrap();
         adapter.queue.submit([encoder.finish()]);
         let part = read(gpu);
-        let is_sorted = case.descriptor.outputs.order == ResultOrder::Sorted;
+        let is_sorted = case.descriptor.outputs.order == ResultOrder::Sorted && case.descriptor.worlds == 1;
         assert!(!is_sorted || part.pairs.is_sorted(), "a page does not ascend");
+        check_worlds(&case.descriptor, host, &part, "a page");
         joined.pairs.extend(part.pairs);
         // Closest hits have no pages and stay.
         if whole.outputs.ray_mode == RayMode::All {
@@ -350,6 +353,7 @@ fn join_pages(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, case: &Case, host:
     }
     if !lacks_search && !lacks(&joined) {
         joined.counters.status = Status::default();
+        joined.world_offsets.clear();
         check_definition(&whole, host, &case.expected(&whole, host), &joined, "joined pages");
         check_reference(&whole, host, &joined, &case.on_cpu(&whole, host));
     }

@@ -101,7 +101,7 @@ fn check_scene(number: u64) -> [usize; 2] {
         found[1] += result.map_or(0, |result| result.pairs.len());
         if step % 4 == 2 {
             let mut expected = step_scene_where(&descriptor, &Scene { query, ..scene }, &admits).unwrap();
-            (expected.pairs, expected.world_pairs) = Default::default();
+            (expected.pairs, expected.world_pairs, expected.world_offsets) = Default::default();
             let later = broad_phase.query(&query).unwrap();
             // Without the function, queries for partners find more.
             if !number.is_multiple_of(4) {

@@ -94,7 +94,8 @@ fn finite_values_come_back_from_text_and_bytes() {
         query_objects: vec![5],
         query_offsets: vec![0, 1],
         query_nearest: vec![near],
-        world_pairs: vec![1, 0],
+        world_pairs: vec![1, 0, 0],
+        world_offsets: vec![0, 1, 1, 1],
         counters,
         timings: Vec::new(),
     });

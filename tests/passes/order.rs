@@ -1,11 +1,14 @@
+use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::internals::blocks::OrderParams;
 use gpu_broad_phase::internals::counters;
 use gpu_broad_phase::internals::reference::Trace;
-use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, order_seconds, shown};
+use gpu_broad_phase::internals::reference::order::{
+    order_firsts, order_rows, order_seconds, order_worlds, shown, world_offsets,
+};
 use gpu_broad_phase::internals::shaders;
-use gpu_broad_phase::{Pair, RayHit};
+use gpu_broad_phase::{ALL_WORLDS, Pair, RayHit};
 
 fn order_params(kind: usize, count: u32, [first, capacity]: [u32; 2]) -> OrderParams {
     let rows = [
@@ -19,6 +22,7 @@ fn order_params(kind: usize, count: u32, [first, capacity]: [u32; 2]) -> OrderPa
         capacity,
         row_words: (rows[kind].1 / 4) as u32,
         walks: if kind == 0 { 0 } else { count },
+        ..OrderParams::default()
     }
 }
 
@@ -102,10 +106,81 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
                     let ordered = order_rows::order_rows(rows, &by_both);
                     assert!(ordered.is_sorted());
                     found.check("ordered_rows", &ordered);
+                    check_worlds(
+                        bench,
+                        trace.tables.objects.len(),
+                        order_params,
+                        (rows, &by_both),
+                        &inputs,
+                    );
                 }
                 shown::Rows::Hits(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
                 shown::Rows::Results(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
             }
         }
+    }
+}
+
+/// Checks the passes that sort pairs by world. `values` are the rows in the order of their objects.
+fn check_worlds(
+    bench: &Bench,
+    objects: usize,
+    params: OrderParams,
+    (pairs, values): (&[Pair], &[u32]),
+    inputs: &impl Fn(Vec<(&'static str, Vec<u8>)>) -> Vec<(&'static str, Vec<u8>)>,
+) {
+    let mut rng = Rng(objects as u64);
+    let capacity = params.capacity as usize;
+    for (world_count, static_count) in bench.some_of([(2, 0), (3, objects / 2), (700, objects), (5_000, 0)]) {
+        let worlds: Vec<_> = (0..objects)
+            .map(|_| {
+                if rng.once_in(4) {
+                    ALL_WORLDS
+                } else {
+                    rng.below(world_count) as u32
+                }
+            })
+            .collect();
+        let (of_statics, of_moving) = worlds.split_at(static_count);
+        let params = OrderParams {
+            world_count: world_count as u32,
+            static_count: static_count as u32,
+            ..params
+        };
+        let found = bench.run(
+            &shaders::ORDER_WORLDS,
+            groups(capacity),
+            uniform(&params),
+            &inputs(vec![
+                ("keys", poison::<u32>(capacity)),
+                ("values", bytes(values)),
+                ("worlds", bytes(of_moving)),
+                ("static_worlds", bytes(of_statics)),
+            ]),
+        );
+        let worlds = order_worlds::Worlds {
+            of_statics,
+            of_moving,
+            count: params.world_count,
+        };
+        let mut keys = order_worlds::order_worlds(pairs, values, worlds);
+        found.check("keys", &keys);
+
+        keys.sort_unstable();
+        let mut sorted = bytes(&keys);
+        sorted.resize(4 * capacity, POISON);
+        let found = bench.run(
+            &shaders::WORLD_OFFSETS,
+            groups(world_count + 2),
+            uniform(&params),
+            &inputs(vec![
+                ("keys", sorted),
+                ("world_offsets", poison::<u32>(world_count + 2)),
+            ]),
+        );
+        found.check(
+            "world_offsets",
+            &world_offsets::world_offsets(&keys, params.world_count),
+        );
     }
 }

@@ -1,11 +1,10 @@
 use super::{TablePlan, buffer as moving};
 use crate::api::input::{Placement, Source};
 use crate::api::scene::Statics;
-use crate::gpu::buffers::{BufferId, buffers, rounded};
+use crate::gpu::buffers::{BufferId, buffers};
 use crate::gpu::filled::filled;
 use crate::gpu::passes::Binds;
 use crate::gpu::recorder::Input;
-use crate::gpu::work_log::create_buffer;
 use crate::stages::sort::variable::VALUES;
 
 buffers! {
@@ -15,11 +14,12 @@ buffers! {
     RECORDS = "static_records": Objects;
     STARTS = "static_starts": Objects;
     VALUES = "static_values": Objects;
+    WORLDS = "static_worlds": Objects;
 }
 
 /// True for a buffer of the static table's own; false for one that it shares with the moving table.
 pub(crate) fn is_own(id: BufferId) -> bool {
-    ![moving::OBJECTS, moving::SOURCE_OBJECTS, moving::WORLDS].contains(&id)
+    ![moving::OBJECTS, moving::SOURCE_OBJECTS].contains(&id)
 }
 
 /// Buffers that walks read, each by its name in the build and in a step.
@@ -43,32 +43,13 @@ pub(crate) fn sources(
     plan: &TablePlan,
     objects: &wgpu::Buffer,
 ) -> Vec<Input> {
-    let params = &plan.params;
-    let boxes = source(device, label, moving::SOURCE_OBJECTS, statics.objects);
-    let mut inputs = vec![Input::whole(moving::OBJECTS, objects)];
-    if !params.has_worlds() {
-        // Placeholder, which no pass reads without worlds.
-        inputs.push(Input {
-            variable: moving::WORLDS.into(),
-            ..boxes.clone()
-        });
-    } else {
+    let mut inputs = vec![
+        Input::whole(moving::OBJECTS, objects),
+        source(device, label, moving::SOURCE_OBJECTS, statics.objects),
+    ];
+    if plan.params.has_worlds() {
         inputs.push(source(device, label, plan.worlds(), statics.worlds));
-        if plan.source_worlds.is_some() {
-            let bytes = 4 * u64::from(params.object_count);
-            let copied = create_buffer(
-                device,
-                &wgpu::BufferDescriptor {
-                    label: Some(&format!("{label}/{}", moving::WORLDS.name)),
-                    size: rounded(bytes),
-                    usage: wgpu::BufferUsages::STORAGE,
-                    mapped_at_creation: false,
-                },
-            );
-            inputs.push(Input::whole(moving::WORLDS, &copied));
-        }
     }
-    inputs.push(boxes);
     inputs
 }
 

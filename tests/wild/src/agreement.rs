@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, Queries, QueryMode, RayHit, RayMode, ResultOrder, Scene,
-    SelfQuery, Status, StepResult,
+    ALL_WORLDS, BroadPhaseDescriptor, Growth, NONE, NearestObject, Pair, Queries, QueryMode, RayHit, RayMode,
+    ResultOrder, Scene, SelfQuery, Status, StepResult,
 };
 
 #[derive(Clone, Debug, PartialEq)]
@@ -167,20 +167,78 @@ fn world_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, pairs: 
     if descriptor.worlds == 1 {
         return Vec::new();
     }
-    let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
-    let worlds = worlds.concat();
+    let worlds = worlds_of(scene);
     let mut counts = vec![0; descriptor.worlds as usize + 1];
     for pair in pairs {
-        let world = worlds[pair.a as usize].min(worlds[pair.b as usize]);
-        counts[world.min(descriptor.worlds) as usize] += 1;
+        counts[world_of(descriptor, &worlds, pair) as usize] += 1;
     }
     counts
 }
 
-/// Panics unless the cells of each ray are distinct, finest level first, and sorted results ascend: pairs, the hits of
-/// each ray and the objects of each query.
-pub fn check_order(descriptor: &BroadPhaseDescriptor<'_>, result: &StepResult, what: &str) {
+/// Worlds of all objects, static ones first.
+fn worlds_of(scene: &Scene<'_>) -> Vec<u32> {
+    let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
+    worlds.concat()
+}
+
+/// Returns the world of a pair; the number of worlds for two objects of all worlds.
+fn world_of(descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32], pair: &Pair) -> u32 {
+    let of_objects = [pair.a, pair.b].map(|object| worlds[object as usize]);
+    let own = of_objects.into_iter().find(|&world| world != ALL_WORLDS);
+    own.unwrap_or(descriptor.worlds)
+}
+
+/// Panics unless sorted pairs are in the order of their worlds, then ascend, with exact offsets, and worlds are
+/// incomplete as counted.
+pub fn check_worlds(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
+    if descriptor.worlds == 1 || !descriptor.pairs || descriptor.outputs.order != ResultOrder::Sorted {
+        assert!(result.world_offsets.is_empty(), "{what}: offsets of worlds");
+        assert_eq!(result.incomplete_worlds().count(), 0, "{what}");
+        return;
+    }
+    let worlds = worlds_of(scene);
+    let of_pairs = result
+        .pairs
+        .iter()
+        .map(|pair| (world_of(descriptor, &worlds, pair), *pair));
+    let of_pairs: Vec<_> = of_pairs.collect();
+    assert!(
+        of_pairs.is_sorted_by(|a, b| a < b),
+        "{what}: pairs are not sorted by world"
+    );
+    let before = |world: u32| of_pairs.iter().filter(|(own, _)| *own < world).count() as u32;
+    let ends: Vec<_> = match descriptor.worlds {
+        // Few, since this takes a search of all pairs for each.
+        worlds @ ..100 => (0..worlds + 2).collect(),
+        worlds => [0, 1, worlds / 2, worlds - 1, worlds, worlds + 1].to_vec(),
+    };
+    assert_eq!(result.world_offsets.len(), descriptor.worlds as usize + 2, "{what}");
+    assert!(result.world_offsets.is_sorted(), "{what}");
+    for world in ends {
+        assert_eq!(
+            result.world_offsets[world as usize],
+            before(world),
+            "{what}: offset of world {world}"
+        );
+    }
+    let mut held = vec![0; descriptor.worlds as usize + 1];
+    of_pairs.iter().for_each(|(world, _)| held[*world as usize] += 1);
+    let incomplete = (0..)
+        .zip(held.iter().zip(&result.world_pairs))
+        .filter(|(_, (held, all))| held != all);
+    let incomplete: Vec<u32> = incomplete.map(|(world, _)| world).collect();
+    assert_eq!(
+        result.incomplete_worlds().collect::<Vec<_>>(),
+        incomplete,
+        "{what}: incomplete worlds"
+    );
+}
+
+/// Panics unless the cells of each ray are distinct, finest level first, and sorted results ascend: pairs of a world, the
+/// hits of each ray and the objects of each query.
+pub fn check_order(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
     check_cells(result, what);
+    check_worlds(descriptor, scene, result, what);
     if descriptor.outputs.order != ResultOrder::Sorted {
         return;
     }
@@ -191,7 +249,7 @@ pub fn check_order(descriptor: &BroadPhaseDescriptor<'_>, result: &StepResult, w
         })
     };
     let objects: Vec<_> = result.ray_hits.iter().map(|hit| hit.object).collect();
-    let is_sorted = result.pairs.is_sorted_by(|a, b| a < b)
+    let is_sorted = (descriptor.worlds > 1 || result.pairs.is_sorted_by(|a, b| a < b))
         && ascend(&result.ray_offsets, &objects)
         && ascend(&result.query_offsets, &result.query_objects);
     assert!(is_sorted, "{what}: sorted results do not ascend");

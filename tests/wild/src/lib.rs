@@ -13,7 +13,7 @@ pub mod sized;
 mod strided;
 mod work;
 
-pub use agreement::{Expected, check, check_order};
+pub use agreement::{Expected, check, check_order, check_worlds};
 pub use reference_checks::{check_definition, check_distances, check_later, check_reference, check_searches};
 pub use rng::Rng;
 pub use run::{again, caught, is_selected, selected};

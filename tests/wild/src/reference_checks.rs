@@ -15,7 +15,7 @@ pub fn check_definition(
     result: &StepResult,
     what: &str,
 ) {
-    check_order(descriptor, result, what);
+    check_order(descriptor, scene, result, what);
     if descriptor.periods == [0.0; 3] {
         check(descriptor, scene, expected, result, what);
         return;
@@ -68,6 +68,7 @@ pub fn check_reference(
     assert_eq!(numbers(&found.counters), numbers(&reference.counters), "counters");
     if descriptor.outputs.growth == Growth::Grow {
         assert_eq!(found.world_pairs, reference.world_pairs, "pairs of worlds");
+        assert_eq!(found.world_offsets, reference.world_offsets, "offsets of worlds");
         match descriptor.outputs.order {
             ResultOrder::Sorted => assert!(found.pairs == reference.pairs, "pairs or their order"),
             _ => assert!(sorted(found.pairs.clone()) == sorted(reference.pairs.clone()), "pairs"),

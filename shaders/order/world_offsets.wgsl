@@ -1,0 +1,30 @@
+// uses: common/workgroup, order/shown
+
+// Writes the place of each world's first pair, of the first pair of two objects of all worlds, and the number of pairs.
+
+// World of each row, ascending.
+@group(0) @binding(3) var<storage, read> keys: array<u32>;
+@group(0) @binding(4) var<storage, read_write> world_offsets: array<u32>;
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let world = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (world >= order.world_count + 2u) {
+        return;
+    }
+    var low = 0u;
+    var high = shown();
+    for (; low < high; ) {
+        let middle = low + (high - low) / 2u;
+        if (keys[middle] < world) {
+            low = middle + 1u;
+        } else {
+            high = middle;
+        }
+    }
+    world_offsets[world] = low;
+}
