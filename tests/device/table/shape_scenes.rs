@@ -1,4 +1,4 @@
-//! Triangles, spheres and turned boxes against brute force. `GPU_BROAD_PHASE_WILD` selects scenes, as in `wild.rs`.
+//! Triangles, spheres and turned boxes against brute force. `GPU_BROAD_PHASE_WILD` selects scenes.
 
 use super::shapes::shape_hits;
 use super::*;
@@ -176,7 +176,6 @@ impl Shape {
         Aabb::new(min, max)
     }
 
-    /// Errors of positions.
     fn slack(&self, from: DVec3) -> f64 {
         let edge = if self.kind == Kind::Triangle {
             self.turn.xyz()
@@ -274,7 +273,6 @@ fn single(of: DVec3) -> [f32; 3] {
     of.to_array().map(|x| x as f32)
 }
 
-/// `t` or distance of an object is between `low` and `high`.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     object: u32,
@@ -496,7 +494,6 @@ impl ShapeScene {
         }
     }
 
-    /// A hit counts if the ray enters the box, at least at that entry.
     fn hits(&self, ray: &SweptRay, boxes: &[RayHit]) -> Vec<Candidate> {
         let [origin, direction] = [ray.ray.origin, ray.ray.direction].map(double);
         let [t_min, t_max] = [ray.t_min, ray.ray.t_max].map(f64::from);
@@ -605,7 +602,6 @@ impl ShapeScene {
 #[derive(Debug, Default)]
 struct Tally {
     results: usize,
-    /// Results that win by their number.
     ties: usize,
     misses: usize,
     /// Slack allows several results.
