@@ -278,7 +278,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// - **Across borders** of periods: only [`SelfQuery::Within`](crate::SelfQuery::Within) finds objects on the other
     ///   side. Pairs do not cross borders. Rays and other queries are not wrapped.
     pub periods: [f32; 3],
-    /// Number of worlds: independent scenes in one step. Objects of different worlds never pair. Default: 1.
+    /// Number of worlds: independent scenes in one step. Objects of different worlds never pair, except those of
+    /// [`ALL_WORLDS`](crate::ALL_WORLDS). Default: 1.
     ///
     /// With more than one, every step needs the world of each object ([`Scene::worlds`](crate::Scene::worlds)).
     pub worlds: u32,

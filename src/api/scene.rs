@@ -68,7 +68,8 @@ pub struct Scene<'a> {
     /// Objects past this number count as [`excluded`](crate::Counters::excluded), but take as much time as others. If
     /// the number exceeds the source, all objects are used.
     pub object_count: Option<DeviceCount<'a>>,
-    /// World of each object. Empty with one world. An object whose world does not exist is invalid.
+    /// World of each object, or [`ALL_WORLDS`](crate::ALL_WORLDS). Empty with one world. An object whose world does not
+    /// exist is invalid.
     pub worlds: Source<'a, u32>,
     /// Static objects. Default: none.
     pub statics: Statics<'a>,
