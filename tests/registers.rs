@@ -1,10 +1,8 @@
 //! Registers, spills and waves of every pass, from compilers of GPUs that this machine lacks.
 //!
-//! Two Mesa drivers create devices that only compile: RADV for AMD, and NVK for NVIDIA with a library that replaces the
-//! kernel. wgpu cannot open such devices, so this uses Vulkan.
-//!
-//! RADV runs if it is installed, with all constants off and on, or every choice with `GPU_BROAD_PHASE_FULL=1`. NVK
-//! takes minutes. `GPU_BROAD_PHASE_COMPILERS` makes a driver it names required. RADV's whole table:
+//! Two Mesa drivers create devices that only compile, which wgpu cannot open: RADV for AMD, and NVK for NVIDIA with a
+//! library that replaces the kernel. RADV runs if it is installed, NVK takes minutes; `GPU_BROAD_PHASE_COMPILERS` makes
+//! those that it names required. RADV's whole table:
 //! `GPU_BROAD_PHASE_FULL=1 cargo test --workspace --locked --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
