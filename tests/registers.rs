@@ -32,8 +32,8 @@ const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
 /// Passes that may exceed the limits, with the worse figures of both Mesa versions.
 ///
-/// Mesa 22.3 spills more. Mesa 25.0 uses all registers that occupancy leaves: workgroup memory limits
-/// `large_table_emit` to four waves of 128 registers.
+/// Mesa 25.0 uses all registers that occupancy leaves: workgroup memory limits `large_table_emit` to four waves of 128
+/// registers.
 const WORSE: [(&str, [Figures; 2]); 17] = [
     ("large_table_emit", [(128, 0, 4), (128, 0, 2)]),
     ("large_table_emit, uniform", [(128, 0, 4), (128, 0, 2)]),

@@ -26,8 +26,8 @@ pub struct PairOutput {
     pub first: u32,
     /// [`StepResult::world_pairs`](crate::StepResult::world_pairs), `u32`. `None` with one world.
     pub per_world: Option<wgpu::Buffer>,
-    /// [`StepResult::world_offsets`](crate::StepResult::world_offsets) of `buffer`, `u32`. `None` if unsorted or with one
-    /// world.
+    /// [`StepResult::world_offsets`](crate::StepResult::world_offsets) of `buffer`, `u32`. `None` if unsorted or with
+    /// one world.
     pub world_offsets: Option<wgpu::Buffer>,
 }
 

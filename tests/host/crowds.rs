@@ -1,5 +1,5 @@
-//! Crowded scenes on the CPU engine. The work of each scheme is limited by that of brute force and of the adaptive
-//! scheme: box tests plus rows of cells, since tests alone miss steps over empty cells.
+//! Crowded scenes on the CPU engine. The work of each scheme, box tests plus rows of cells, is limited by that of brute
+//! force and of the adaptive scheme.
 
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::blocks::Overrides;
