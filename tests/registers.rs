@@ -1,10 +1,8 @@
 //! Registers, spills and waves of every pass, from compilers of GPUs that this machine lacks.
 //!
-//! Two Mesa drivers create devices that only compile: RADV for AMD, and NVK for NVIDIA with a library that replaces the
-//! kernel. wgpu cannot open such devices, so this uses Vulkan.
-//!
-//! RADV runs if it is installed, with all constants off and on, or every choice with `GPU_BROAD_PHASE_FULL=1`. NVK
-//! takes minutes. `GPU_BROAD_PHASE_COMPILERS` makes a driver it names required. RADV's whole table:
+//! Two Mesa drivers create devices that only compile, which wgpu cannot open: RADV for AMD, and NVK for NVIDIA with a
+//! library that replaces the kernel. RADV runs if it is installed, NVK takes minutes; `GPU_BROAD_PHASE_COMPILERS` makes
+//! those that it names required. RADV's whole table:
 //! `GPU_BROAD_PHASE_FULL=1 cargo test --workspace --locked --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
@@ -34,8 +32,8 @@ const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
 /// Passes that may exceed the limits, with the worse figures of both Mesa versions.
 ///
-/// Mesa 22.3 spills more. Mesa 25.0 uses all registers that occupancy leaves: workgroup memory limits
-/// `large_table_emit` to four waves of 128 registers.
+/// Mesa 25.0 uses all registers that occupancy leaves: workgroup memory limits `large_table_emit` to four waves of 128
+/// registers.
 const WORSE: [(&str, [Figures; 2]); 17] = [
     ("large_table_emit", [(128, 0, 4), (128, 0, 2)]),
     ("large_table_emit, uniform", [(128, 0, 4), (128, 0, 2)]),

@@ -4,9 +4,9 @@
 //! cargo run --example capture -- [--output DIR]
 //! ```
 //!
-//! RenderDoc must be loaded before the device is created, so the example restarts itself with `renderdoccmd capture`
-//! (package `renderdoccmd` of Debian and Ubuntu; on Windows, put RenderDoc's folder on the PATH). Do not use `--release`:
-//! wgpu looks for RenderDoc only with debug assertions. `--step` only runs the step, for RenderDoc's window.
+//! RenderDoc must be loaded before the device, so the example restarts itself with `renderdoccmd capture` (package
+//! `renderdoccmd` of Debian and Ubuntu; on Windows, put RenderDoc's folder on the PATH). wgpu looks for RenderDoc only
+//! without `--release`. `--step` only runs the step, for RenderDoc's window.
 //!
 //! To capture a frame of your renderer, use the two capture calls in `step` of `capture.rs`.
 

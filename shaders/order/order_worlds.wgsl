@@ -1,11 +1,10 @@
 // uses: common/workgroup, order/shown
 
-// Writes the world of each pair as its key. An object of all worlds has the largest number, so the other object's is
-// smaller. `values` holds the row indices, sorted by both objects.
+// Writes the world of each pair. `ALL_WORLDS` is the largest number, so a pair has the world of its other object.
+// `values` holds the row indices, sorted by both objects.
 
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read> values: array<u32>;
-// Of moving objects, which follow the static ones.
 @group(0) @binding(5) var<storage, read> worlds: array<u32>;
 @group(0) @binding(7) var<storage, read> static_worlds: array<u32>;
 

@@ -1,8 +1,7 @@
 // uses: common/workgroup, order/shown
 
-// Writes the place of each world's first pair, of the first pair of two objects of all worlds, and the number of pairs.
+// Writes the first row of each world, of two objects of all worlds, and the number of rows, from the sorted `keys`.
 
-// World of each row, ascending.
 @group(0) @binding(3) var<storage, read> keys: array<u32>;
 @group(0) @binding(4) var<storage, read_write> world_offsets: array<u32>;
 

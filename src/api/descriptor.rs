@@ -77,10 +77,11 @@ pub enum ResultOrder {
     #[default]
     Deterministic,
     /// Ascending order: pairs by world, then `a`, then `b`; hits and results by object. Bytes are the same with every
-    /// scheme, on every device and on the CPU. Pairs of two objects of all worlds come last.
+    /// scheme, on every device and on the CPU.
     ///
-    /// Costs two radix sorts, or three with worlds, and 24 bytes per row. If a capacity or a [page](crate::GpuBroadPhase::page) limits the
-    /// rows, a GPU sorts those that fit among themselves; the CPU engine writes the first pairs of all.
+    /// Costs two radix sorts, three with worlds, and 24 bytes per row. If a capacity or a
+    /// [page](crate::GpuBroadPhase::page) limits the rows, a GPU sorts those that fit; the CPU engine writes the first
+    /// pairs by `a`, then `b`.
     Sorted,
 }
 

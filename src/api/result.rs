@@ -43,9 +43,9 @@ pub struct StepResult {
     /// one world.
     pub world_pairs: Vec<u32>,
     /// [`ResultOrder::Sorted`](crate::ResultOrder::Sorted): offsets of [`pairs`](Self::pairs), one more than
-    /// `world_pairs`. Empty with one world.
+    /// [`world_pairs`](Self::world_pairs). Empty in other orders and with one world.
     ///
-    /// The pairs of world `w` are at `world_offsets[w]..world_offsets[w + 1]`, as far as they are in `pairs`.
+    /// The rows of world `w` are at `world_offsets[w]..world_offsets[w + 1]`.
     pub world_offsets: Vec<u32>,
     /// Counters and status of the step.
     pub counters: Counters,
@@ -57,8 +57,8 @@ pub struct StepResult {
 }
 
 impl StepResult {
-    /// Returns the worlds that have more pairs than [`pairs`](Self::pairs) holds, by
-    /// [`world_offsets`](Self::world_offsets). The number of worlds stands for pairs of two objects of all worlds.
+    /// Returns the indices in [`world_pairs`](Self::world_pairs) of worlds that lack pairs, by
+    /// [`world_offsets`](Self::world_offsets). None if these are empty.
     pub fn incomplete_worlds(&self) -> impl Iterator<Item = u32> + '_ {
         let held = self.world_offsets.windows(2).map(|ends| ends[1] - ends[0]);
         let worlds = (0..).zip(held.zip(&self.world_pairs));

@@ -96,7 +96,7 @@ impl<'a> Answer<'a> {
         Ok(())
     }
 
-    /// Sorts the pairs of a scene with worlds by world, if results are sorted.
+    /// Sorts pairs by world, if results are sorted.
     pub fn order_pairs(&mut self, inputs: &Inputs) {
         if self.outputs.is_sorted() && inputs.params[0].has_worlds() {
             (self.result.pairs, self.result.world_offsets) = by_world(&self.result.pairs, inputs.worlds());

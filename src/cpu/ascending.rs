@@ -1,4 +1,4 @@
-//! Sorts pairs: ascending, and by world.
+//! Sorts pairs.
 
 use crate::api::types::Pair;
 use crate::reference::order::order_worlds::Worlds;
@@ -110,7 +110,7 @@ pub(crate) fn ascending(runs: Vec<Vec<Pair>>, objects: u32) -> Vec<Pair> {
     pairs
 }
 
-/// Sorts pairs by world, and keeps their order within a world. Returns them with the offsets of worlds.
+/// Sorts pairs stably by world. Returns them and the offsets of worlds.
 pub(crate) fn by_world(pairs: &[Pair], worlds: Worlds<'_>) -> (Vec<Pair>, Vec<u32>) {
     let mut sorted = vec![Pair { a: 0, b: 0 }; pairs.len()];
     let world = |pair: &Pair| worlds.of_pair(pair) as usize;

@@ -172,9 +172,9 @@ pub struct OrderParams {
     pub row_words: u32,
     /// Number of rays or queries; 0 for pairs.
     pub walks: u32,
-    /// For pairs of a scene with worlds: number of worlds. Else 0.
+    /// Number of worlds, for pairs of several; else 0.
     pub world_count: u32,
-    /// For pairs: number of static objects.
+    /// Number of static objects, for pairs.
     pub static_count: u32,
 }
 

@@ -203,7 +203,6 @@ impl Inputs {
         self.worlds[1] == worlds && own == others
     }
 
-    /// Worlds of the objects of a scene with worlds.
     pub fn worlds(&self) -> Worlds<'_> {
         Worlds::new(&self.worlds, self.params[0].world_count)
     }

@@ -149,7 +149,6 @@ fn find_pairs(trace: &mut Trace, outputs: &mut Outputs<'_>, reads: &StepReads<'_
     Ok(())
 }
 
-/// Sorts ascending pairs by world. Returns them with the offsets of worlds.
 fn by_world(pairs: &[Pair], worlds: Worlds<'_>) -> (Vec<Pair>, Vec<u32>) {
     let mut rows: Vec<_> = (0..pairs.len() as u32).collect();
     rows.sort_by_key(|&row| worlds.of_pair(&pairs[row as usize]));

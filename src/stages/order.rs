@@ -1,7 +1,7 @@
 //! The order stage: sorts the rows of an output.
 //!
-//! Rows are sorted by the second key, then stably by the first, which keeps the order of second keys; with worlds, pairs
-//! then by world. They are gathered in this order and copied back.
+//! Rows are sorted by the second key, then stably by the first; pairs of several worlds then by world. They are
+//! gathered in this order and copied back.
 
 use super::sort::variable::GRID;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};
@@ -39,7 +39,6 @@ buffers! {
     VALUES_1 = "order_values_1": Order;
     ROWS = "order_rows": Order;
     GRID = "order_grid": Order;
-    /// Place of each world's first pair, of the first pair of two objects of all worlds, and the number of pairs.
     WORLD_OFFSETS = "world_offsets": Objects;
 }
 
@@ -73,11 +72,10 @@ pub(crate) struct Ordered {
     pub keys: [u32; 2],
 }
 
-/// Digits of the second key, of the first, then of the world.
 pub(crate) struct OrderUniforms {
     params: Block,
     digits: Vec<Digit>,
-    /// Number of digits of each key.
+    /// Number of digits of the second key, the first, and the world.
     counts: [usize; 3],
     strategy: SortStrategy,
 }
@@ -104,7 +102,7 @@ fn rows(outputs: &[Ordered]) -> u32 {
     outputs.iter().map(|output| output.params.capacity).fold(0, u32::max)
 }
 
-/// For each output: number of digits of each key, then all digits, in the order of sorting.
+/// For each output: number of digits of each key, and all digits.
 pub(crate) fn digits(outputs: &[Ordered], strategy: SortStrategy) -> Vec<([usize; 3], Vec<SortParams>)> {
     let rows = rows(outputs);
     let of = |output: &Ordered| {
@@ -135,7 +133,6 @@ pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], strategy: SortStra
 }
 
 impl Ordered {
-    /// True for pairs of a scene with worlds.
     const fn has_worlds(&self) -> bool {
         self.params.world_count > 0
     }
@@ -186,7 +183,7 @@ impl Ordered {
             if self.has_worlds() {
                 let mut with_worlds = binds(sorted).to_vec();
                 if self.params.static_count == 0 {
-                    // The pass reads no worlds of static objects, so it may bind any buffer.
+                    // Not read, so any buffer will do.
                     with_worlds.push(statics::buffer::WORLDS.is(table::buffer::WORLDS));
                 }
                 stage.run(&ORDER_WORLDS, self.params.capacity, &with_worlds);

@@ -267,7 +267,6 @@ impl PairPlan {
         self.world_count > 1
     }
 
-    /// Number of worlds, and one for pairs of two objects of all worlds.
     fn counted_worlds(&self) -> u64 {
         u64::from(self.world_count) + 1
     }

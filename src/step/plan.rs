@@ -313,7 +313,7 @@ pub(crate) fn check_smallest_step(
     descriptor: &BroadPhaseDescriptor<'_>,
     binding_limit: u64,
 ) -> Result<(), DescriptorError> {
-    // Worlds have offsets of pairs, 4 bytes each, and two more.
+    // Offsets of pairs take 4 bytes per world and 8 more.
     check_world_count(descriptor, (binding_limit / 4 - 2).min(LARGEST_COUNT - 1))?;
     let basis = Basis {
         descriptor,

@@ -111,7 +111,7 @@ impl<B> Recorded<B> {
         let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
         let pairs: Vec<Pair> = answer.rows(pairs::buffer::PAIRS)?;
         let offsets: Vec<u32> = answer.rows(order::buffer::WORLD_OFFSETS)?;
-        // The copy may have had room for the first pairs only.
+        // The copy may hold the first pairs only.
         let read = pairs.len() as u32;
         Ok(StepResult {
             pairs,

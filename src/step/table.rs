@@ -56,7 +56,7 @@ impl TableEngine {
         self.buffers.keep(&kept)
     }
 
-    /// Inputs of walks through this table of static objects, and of sorting their pairs by world.
+    /// Inputs of passes that read this table of static objects.
     pub fn static_inputs(&self) -> Vec<Input> {
         let Some(built) = &self.built else {
             return Vec::new();

@@ -307,7 +307,7 @@ impl Whole {
     }
 }
 
-/// Sorts the pairs of pages, each sorted by itself. `world_pages`: offsets of worlds in each page.
+/// Merges the pairs of sorted pages. `world_pages`: offsets of worlds in each.
 fn sort_pages(whole: &mut StepResult, world_pages: &[Vec<u32>]) {
     if whole.world_offsets.is_empty() {
         whole.pairs.sort_unstable();
@@ -366,7 +366,6 @@ mod tests {
     use super::*;
     use crate::api::types::Pair;
 
-    /// Pages hold any part of the pairs. The last of six worlds stands for two objects of all worlds.
     #[test]
     fn pages_are_sorted_by_world() {
         let world = |pair: &Pair| (pair.a + pair.b) % 6;

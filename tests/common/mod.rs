@@ -44,9 +44,8 @@ const BACKENDS: [(&str, wgpu::Backends); 4] = [
 /// wgpu's variables apply. With `GPU_BROAD_PHASE_VALIDATION=1`, the process aborts at the first message of the Vulkan
 /// validation layer.
 ///
-/// A thread owns its devices until it ends, then later threads reuse them. With shared devices, a poll may return while
-/// another thread runs callbacks, and wgpu panics if a thread waits over six seconds for a GL device (wgpu issue 5299),
-/// while a software driver compiles.
+/// A thread owns its devices until it ends, then later threads reuse them. If threads shared them, a poll might return
+/// while another runs callbacks, and wgpu panics after six seconds of waiting for a GL device (wgpu issue 5299).
 pub fn adapters() -> Vec<TestAdapter> {
     thread_local! {
         static LEASE: OnceCell<Lease> = const { OnceCell::new() };

@@ -166,9 +166,11 @@ impl<'a> Run<'a> {
             query_offsets,
             &nearest,
             world_pairs,
-            world_offsets,
         ] {
             self.words(words);
+        }
+        if !world_offsets.is_empty() {
+            self.words(world_offsets);
         }
         self.words(&stages.bytes().map(u32::from).collect::<Vec<_>>());
         self.words(

@@ -351,8 +351,8 @@ fn results_are_of_their_step_or_say_that_they_are_not() {
     }
 }
 
-/// The second step reuses the static table of the first, the third rebuilds it. Moving objects may outgrow the buffer,
-/// so that static boxes are copied. A dropped encoder may live until the next step is recorded.
+/// The second step reuses the static table of the first, the third rebuilds it. Static boxes are copied if moving
+/// objects outgrow the buffer. A dropped encoder may live until the next step is recorded.
 #[test]
 fn static_tables_survive_any_dropped_steps() {
     for adapter in daily_adapters() {

@@ -15,8 +15,7 @@ fn are_neighbours(a: RayCell, b: RayCell) -> bool {
 
 /// From ray casting by DDA (Amanatides and Woo): a segment from (0, 0) to (100, 100) through cells of size 10.
 ///
-/// The segment passes exactly through corners of cells, where a box may touch it. So it visits every cell whose closed
-/// square it touches: 12 on the diagonal, including one beyond each end, and two beside each of 11 corners.
+/// It visits every cell whose closed square it touches: 12 on the diagonal, and two beside each of 11 corners.
 #[test]
 fn ray_casting_by_dda() {
     let descriptor = BroadPhaseDescriptor {

@@ -313,8 +313,7 @@ fn memory_limits_hold_as_static_objects_change_and_trim_frees_their_table() {
     }
 }
 
-/// Moving objects search all cells around them in the static table, but half of them in a single list. Prints stage
-/// times of alternating steps (`docs/measurements.md`). `STATICS=1000000` sets the number of boxes.
+/// Prints stage times of alternating steps (`docs/measurements.md`). `STATICS=1000000` sets the number of boxes.
 #[test]
 fn steps_of_mostly_static_objects_take_fewer_box_tests_than_one_list() {
     let count = std::env::var("STATICS").map_or(40_000, |count| count.parse().unwrap());

@@ -1,4 +1,4 @@
-//! Sorted pairs of scenes with worlds: their order, and the offsets of worlds.
+//! Sorted pairs of several worlds, and their offsets.
 
 use crate::common::steps::{
     SCHEMES, broad_phase, descriptor, download, encoder, page, poll, read, record, submit, upload, whole,
@@ -19,7 +19,7 @@ struct Worlds {
 }
 
 impl Worlds {
-    /// Some worlds have many objects, some none, and some objects have a world that does not exist.
+    /// Some worlds have many objects, some none. Some objects are in a nonexistent one.
     fn new(count: usize, world_count: u32, rng: &mut Rng) -> Self {
         let side = rng.one_of(&[1.0, 2.0, 4.0]);
         let object = |rng: &mut Rng| {
@@ -63,7 +63,7 @@ impl Worlds {
         if own == ALL_WORLDS { world_count } else { own }
     }
 
-    /// Pairs by brute force: those of each world, ascending.
+    /// Pairs by brute force, by world.
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Vec<Pair>> {
         let mut expected = vec![Vec::new(); descriptor.worlds as usize + 1];
         for pair in brute_force::scene_pairs(descriptor, &self.scene(0)).unwrap() {
@@ -72,8 +72,7 @@ impl Worlds {
         expected
     }
 
-    /// Panics unless the pairs of `result` come by world, each with members of `expected`, and the offsets and the list
-    /// of incomplete worlds are exact.
+    /// Panics unless `result` has pairs of `expected`, by world, with exact offsets and incomplete worlds.
     fn check_part(&self, expected: &[Vec<Pair>], result: &StepResult, what: &str) {
         let counts: Vec<_> = expected.iter().map(|pairs| pairs.len() as u32).collect();
         assert_eq!(result.world_pairs, counts, "{what}: counts");
@@ -129,7 +128,7 @@ fn sorted_pairs_come_by_world_on_each_device_and_the_cpu() {
                 descriptor.worlds, adapter.name
             );
             gpu.set_descriptor(&descriptor).unwrap();
-            // The second step has the same table of static objects.
+            // The second step reuses the static table.
             for _ in 0..2 {
                 let expected = worlds.expected(&descriptor);
                 let result = whole(adapter, &mut gpu, worlds.scene(scene as u64));
@@ -183,7 +182,6 @@ fn an_overflow_names_the_incomplete_worlds() {
             }
             incomplete[0] += found.incomplete_worlds().count();
             incomplete[1] += expected.iter().filter(|pairs| !pairs.is_empty()).count();
-            // Each page has offsets of its own.
             let (mut joined, mut first) = (found.pairs, capacity);
             while first < needed && capacity > needed / 8 {
                 let part = page(adapter, &mut gpu, first as u32);

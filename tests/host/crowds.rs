@@ -1,5 +1,5 @@
-//! Crowded scenes on the CPU engine. The work of each scheme is limited by that of brute force and of the adaptive
-//! scheme: box tests plus rows of cells, since tests alone miss steps over empty cells.
+//! Crowded scenes on the CPU engine. The work of each scheme, box tests plus rows of cells, is limited by that of brute
+//! force and of the adaptive scheme.
 
 use gpu_broad_phase::cpu::step_scene;
 use gpu_broad_phase::internals::blocks::Overrides;
@@ -20,8 +20,7 @@ use crate::plain_tree::{Tree, hits, overlap, reach_of};
 use crate::wild::check_passes;
 
 const SCENES: u64 = 150;
-/// Maximum ratio of work to that of brute force and, except in a fraction [`FEW`] of checks, of the adaptive scheme. In
-/// the excepted checks, cells sized for groups of objects are too fine for queries elsewhere.
+/// Maximum ratio of work to that of brute force and, except in a fraction [`FEW`] of checks, of the adaptive scheme.
 const FACTOR: u64 = 4;
 /// Maximum fraction of checks whose ratio exceeds [`FACTOR`]. No ratio may exceed [`MOST`].
 const FEW: f64 = 0.02;
@@ -318,8 +317,7 @@ fn crowds_in_one_place_take_little_work_and_follow_the_definition() {
     assert!(faults.is_empty(), "{} faults: {faults:#?}", faults.len());
 }
 
-/// Boxes that are long on one axis or two need no more tests than in a tree. Rods along all axes of a scene have square
-/// or cubic cells, so they are left out.
+/// Boxes that are long on one axis or two, but not all along different axes, need no more tests than in a tree.
 #[test]
 fn thin_boxes_take_as_little_work_as_in_a_tree() {
     let (mut faults, mut long, mut all) = (Vec::new(), 0, [0; 2]);

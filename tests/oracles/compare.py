@@ -207,8 +207,8 @@ def box_queries(ours: Ours) -> Iterator[Row]:
     yield compare(scene, "query", "warp Bvh", found, warp_overlaps(objects, asked, once=False), judge)
 
 
-# Neighbours. Our rows are exact, except where the distance is within 4 units in the last place of the radius. Libraries
-# round in f32 or f64 and, with periods, positions too. Only this may explain a differing row.
+# Neighbours. Our rows are exact, except within 4 ulp of the radius. Libraries round in f32 or f64 and, with periods,
+# positions too. Only this may explain a differing row.
 
 
 def judge_neighbours(points: NDArray, radius: float, period: float) -> Callable[[int, int], Verdict]:
@@ -273,8 +273,7 @@ def freud_neighbours(points: NDArray, radius: float, period: float) -> NDArray:
     return np.unique(ordered(query.toNeighborList()[:]), axis=0)
 
 
-# k-nearest. Objects at equal distances may swap, so only distances are compared, in doubles on both sides. A row
-# differs if one is off by more than 4 units in the last place of an f32.
+# k-nearest. Objects at equal distances may swap, so only distances are compared, in doubles, within 4 ulp of an f32.
 
 
 def nearest(ours: Ours) -> Iterator[Row]:

@@ -121,7 +121,7 @@ pub fn check_order(bench: &Bench, trace: &Trace) {
     }
 }
 
-/// Checks the passes that sort pairs by world. `values` are the rows in the order of their objects.
+/// `values` are the rows, sorted by both objects.
 fn check_worlds(
     bench: &Bench,
     objects: usize,

@@ -7,9 +7,8 @@ const PAIR: u64 = 8;
 
 /// Approximate minimum memory traffic of a step without rays, in bytes. Keys are sorted by tiles, as on a GPU.
 ///
-/// A byte of a buffer counts once per pass that reads it and once per pass that writes it, as if caches served repeated
-/// reads. Clears before a pass count as writes. Pair walks are assumed to read every bucket. Accesses by only a few
-/// workgroups are left out.
+/// A byte counts once per pass that reads it and once per pass that writes it, as if caches served repeated reads.
+/// Clears are writes. Pair walks read every bucket. Accesses by a few workgroups are left out.
 #[derive(Clone)]
 pub struct Traffic {
     stages: Vec<(&'static str, u64)>,
@@ -99,8 +98,8 @@ impl Traffic {
     }
 }
 
-/// Bytes of a sort pass. Keys are read twice; values are read once, unless no pass has stored them yet; both are
-/// written. Counts are cleared, written and read once.
+/// Bytes of a sort pass. Keys are read twice, values once, unless no pass has stored them yet; both are written. Counts
+/// are cleared, written and read once.
 fn of_digit(digit: &SortParams, entries: u64) -> u64 {
     let counts = 3 * u64::from(digit.count_words());
     let unwritten = entries.min(digit.unwritten.into());

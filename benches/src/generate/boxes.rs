@@ -88,8 +88,7 @@ pub fn planar(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Rods that do not overlap, but share one cell of any size that holds them: along x, y and z by turns, past each other
-/// in gaps of half a slot. In 2D, where such rods would cross, parallel ones, which long cells separate.
+/// Rods that do not overlap, but share one cell of any size that holds them: along x, y and z by turns, in 2D parallel.
 pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     let directions = if axes == 2 { 1 } else { 3 };
     let of_direction = count.div_ceil(directions);

@@ -1,5 +1,5 @@
-//! Shortens gaps wider than the radius, across which no points are neighbours. The extent is then bounded by the radius
-//! times the number of points, so that a stray point does not make f32 coarse for all others.
+//! Shortens gaps wider than the radius, across which no points are neighbours, so that a stray point does not make f32
+//! coarse for all others.
 
 use rayon::prelude::*;
 

@@ -1,6 +1,5 @@
 use crate::api::types::Pair;
 
-/// Worlds of the objects of a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Worlds<'a> {
     pub of_statics: &'a [u32],
@@ -18,9 +17,8 @@ impl<'a> Worlds<'a> {
         }
     }
 
-    /// Returns the world of a pair; of two objects of all worlds, the number of worlds.
+    /// Returns the number of worlds for two objects of `ALL_WORLDS`, which is the largest number.
     pub fn of_pair(&self, pair: &Pair) -> u32 {
-        // `ALL_WORLDS` is the largest number.
         self.of(pair.a).min(self.of(pair.b)).min(self.count)
     }
 
@@ -32,7 +30,7 @@ impl<'a> Worlds<'a> {
     }
 }
 
-/// Returns the world of each pair as its key. `values` holds the row indices, sorted by both objects.
+/// Returns the world of each pair. `values` holds the row indices, sorted by both objects.
 pub fn order_worlds(pairs: &[Pair], values: &[u32], worlds: Worlds<'_>) -> Vec<u32> {
     values.iter().map(|&row| worlds.of_pair(&pairs[row as usize])).collect()
 }

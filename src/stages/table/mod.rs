@@ -204,7 +204,7 @@ impl TablePlan {
             ..base
         };
         let [layout, source_worlds] = input.layouts;
-        // Packed copies outlive the caller's buffer: later steps sort pairs by them.
+        // A copy, which later steps read.
         let source_worlds = source_worlds.or(input.is_static.then_some(SourceLayout::WORDS));
         let copies = input.statics > 0 || input.object_limit.is_some() || input.behind_objects.is_some();
         Ok(Self {

@@ -19,8 +19,8 @@ pub const HEAD: &str = "
     }
 ";
 
-/// Adds the results of one table: 1 for a complete walk, 1 if a walk ended at its first object counts as complete, number
-/// of objects, and the objects.
+/// Adds the results of one table: 1 for a complete walk, 1 if a walk ended at its first object is complete, number of
+/// objects, and the objects.
 pub const WALK: &str = "
     fn visit(id: u32) {
         let out = output(id);
@@ -40,8 +40,8 @@ pub const WALK: &str = "
     }
 ";
 
-/// Counts three ways of finding each object: in the cell of its lower corner over all levels, by a box around that
-/// corner, and by a point at it.
+/// Finds each object in the cell of its lower corner over all levels, by a box around that corner, and by a point at
+/// it.
 pub const CELLS: &str = "
     fn visit(id: u32) {
         let out = output(id);

@@ -67,8 +67,8 @@ impl K {
         }
     }
 
-    /// Approximate number of GPU instructions. Moves, constants and combined predicates are free, a division is not.
-    /// Memory operations are counted when executed, one per 16 bytes of a lane.
+    /// Approximate number of GPU instructions. Moves, constants and combined predicates are free. Memory operations are
+    /// counted when executed, one per 16 bytes of a lane.
     pub fn weight(self, second_is_constant: bool) -> u32 {
         use K::*;
         match self {

@@ -1,6 +1,6 @@
-//! A wgpu device on the interpreter, through wgpu's interface for custom backends. A submission runs at once and panics
-//! at the first fault that is not allowed. Only buffers, compute pipelines and their commands are implemented.
-//! Validation covers only workgroup counts and buffers bound for both reading and writing, so error scopes are empty.
+//! A wgpu device on the interpreter, as a custom backend for buffers and compute pipelines. A submission runs at once
+//! and panics at the first fault that is not allowed. Validation covers only workgroup counts and buffers bound for
+//! both reading and writing, so error scopes are empty.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Debug, Formatter};

@@ -188,8 +188,7 @@ fn world_of(descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32], pair: &Pair) 
     own.unwrap_or(descriptor.worlds)
 }
 
-/// Panics unless sorted pairs are in the order of their worlds, then ascend, with exact offsets, and worlds are
-/// incomplete as counted.
+/// Panics unless sorted pairs come by world, then ascend, and offsets and incomplete worlds are exact.
 pub fn check_worlds(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
     if descriptor.worlds == 1 || !descriptor.pairs || descriptor.outputs.order != ResultOrder::Sorted {
         assert!(result.world_offsets.is_empty(), "{what}: offsets of worlds");
@@ -208,7 +207,6 @@ pub fn check_worlds(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, re
     );
     let before = |world: u32| of_pairs.iter().filter(|(own, _)| *own < world).count() as u32;
     let ends: Vec<_> = match descriptor.worlds {
-        // Few, since this takes a search of all pairs for each.
         worlds @ ..100 => (0..worlds + 2).collect(),
         worlds => [0, 1, worlds / 2, worlds - 1, worlds, worlds + 1].to_vec(),
     };
@@ -234,8 +232,7 @@ pub fn check_worlds(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, re
     );
 }
 
-/// Panics unless the cells of each ray are distinct, finest level first, and sorted results ascend: pairs of a world, the
-/// hits of each ray and the objects of each query.
+/// Panics unless the cells of each ray are distinct, finest level first, and sorted results ascend.
 pub fn check_order(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
     check_cells(result, what);
     check_worlds(descriptor, scene, result, what);

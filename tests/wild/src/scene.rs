@@ -28,8 +28,7 @@ const PIPELINES: [(bool, bool, bool); 7] = [
     (false, true, true),
 ];
 
-/// True if daily runs take the descriptor: two choices for all schemes, a third for `Hierarchical` and for `Adaptive`.
-/// Software drivers take half a second to compile each pipeline of another choice.
+/// True if daily runs take the descriptor. Few, since software drivers take half a second to compile each pipeline.
 pub fn is_daily(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     let is_periodic = descriptor.periods != [0.0; 3];
     match (descriptor.filters, descriptor.worlds > 1, is_periodic) {

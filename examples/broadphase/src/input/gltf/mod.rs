@@ -182,7 +182,7 @@ struct Reader<'a> {
 }
 
 /// Bytes counted per primitive, morph target and set of joints of each mesh instance, since they take time even without
-/// vertices. Real ones take more in JSON: 100 instances never reach the limit by these alone.
+/// vertices. Real ones take more in JSON.
 const PER_ENTRY: u64 = 12;
 
 struct Instance<'a> {
