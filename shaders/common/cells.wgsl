@@ -106,11 +106,11 @@ fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {
 // Key of a world's bucket in the large list; worlds may share it. These keys follow those of all cells. With several
 // worlds, the bucket of objects of all worlds is next, then the key of ignored objects.
 fn large_key(table_cells: u32, world: u32) -> u32 {
-    return table_cells + select(world & params.large_mask, params.large_mask + 1u, world == ALL_WORLDS);
+    return table_cells + select(world & params.large_mask, params.large_buckets - 1u, world == ALL_WORLDS);
 }
 
 fn ignored_key(table_cells: u32) -> u32 {
-    return table_cells + params.large_mask + select(1u, 2u, params.world_count > 1u);
+    return table_cells + params.large_buckets;
 }
 
 // Objects of all worlds are in the large list, so that no level has cells of theirs.

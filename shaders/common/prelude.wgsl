@@ -18,6 +18,7 @@ struct Params {
     dimensions: u32,
     world_count: u32,
     large_mask: u32,
+    large_buckets: u32,
     margin: f32,
     period_x: f32,
     period_y: f32,

@@ -64,7 +64,8 @@ struct Listing {
 }
 
 fn range_of(begin: u32, end: u32) -> Row {
-    return Row(begin, end - begin, 0u, end - begin);
+    let count = end - begin;
+    return Row(begin, count, 0u, count);
 }
 
 // If a walk by cells would meet each object more often than this on average, testing each object once is cheaper.
@@ -72,15 +73,12 @@ const MAX_MEETINGS_PER_OBJECT: u32 = 4u;
 
 // Entries of the large list that objects of `world` meet: its bucket, which worlds may share, and that of all worlds.
 fn large_list(world: u32) -> Row {
-    let key = large_key(grid.table_cells, world);
-    let begin = starts[key];
-    if (!WORLDS) {
-        return range_of(begin, starts[key + 1u]);
-    }
     let end = starts[ignored_key(grid.table_cells)];
-    if (world == ALL_WORLDS) {
+    if (!WORLDS || params.world_count <= 1u || world == ALL_WORLDS) {
         return range_of(starts[grid.table_cells], end);
     }
+    let key = large_key(grid.table_cells, world);
+    let begin = starts[key];
     let unwrapped = starts[key + 1u] - begin;
     let wrapped_begin = starts[large_key(grid.table_cells, ALL_WORLDS)];
     return Row(begin, unwrapped, wrapped_begin, unwrapped + end - wrapped_begin);

@@ -5,5 +5,8 @@ override WORLDS: bool = true;
 
 // True if objects of these worlds may meet.
 fn worlds_meet(a: u32, b: u32) -> bool {
-    return !WORLDS || a == b || a == ALL_WORLDS || b == ALL_WORLDS;
+    if (!WORLDS) {
+        return true;
+    }
+    return a == b || a == ALL_WORLDS || b == ALL_WORLDS;
 }

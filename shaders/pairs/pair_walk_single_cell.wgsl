@@ -24,8 +24,8 @@ fn part_of(own: Own, row: Row, first: u32) -> vec2<u32> {
 // The entries of a row's first range after `index`, and the second range.
 fn later_entries(row: Row, index: u32) -> Row {
     let begin = max(row.begin, index + 1u);
-    let unwrapped = max(row.begin + row.unwrapped, begin) - begin;
-    return Row(begin, unwrapped, row.wrapped_begin, row.count - row.unwrapped + unwrapped);
+    let passed = min(begin - row.begin, row.unwrapped);
+    return Row(begin, row.unwrapped - passed, row.wrapped_begin, row.count - passed);
 }
 
 fn walk_pairs(count_row: u32) {

@@ -41,8 +41,10 @@ fn main(
         return;
     }
     let count = count_of(row);
-    let world = records[2u * record_of(row) + 1u].w;
-    if (count > 0u && !(world == ALL_WORLDS && row >= pair_params.entry_rows)) {
-        atomicAdd(&world_pairs[min(world, params.world_count)], count);
+    if (count > 0u) {
+        let world = records[2u * record_of(row) + 1u].w;
+        if (world != ALL_WORLDS || row < pair_params.entry_rows) {
+            atomicAdd(&world_pairs[min(world, params.world_count)], count);
+        }
     }
 }

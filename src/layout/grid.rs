@@ -62,6 +62,8 @@ pub struct Params {
     pub world_count: u32,
     /// Number of buckets of the large list for single worlds, minus 1. Worlds share them.
     pub large_mask: u32,
+    /// Number of buckets of the large list. With several worlds, the last is that of objects of all worlds.
+    pub large_buckets: u32,
     /// Length by which boxes grow on every side.
     pub margin: f32,
     /// Period along x; 0 if not periodic.
@@ -114,6 +116,7 @@ impl Params {
             dimensions: descriptor.dimensions.count(),
             world_count: descriptor.worlds,
             large_mask: large_mask(descriptor.worlds),
+            large_buckets: large_mask(descriptor.worlds) + 1 + u32::from(descriptor.has_worlds()),
             // Flushes denormals, so that all devices agree.
             margin: flush(descriptor.margin),
             period_x,
@@ -408,18 +411,13 @@ impl Params {
 
     pub(crate) fn large_key(&self, grid: &Grid, world: u32) -> u32 {
         match world {
-            ALL_WORLDS => grid.table_cells + self.large_mask + 1,
+            ALL_WORLDS => grid.table_cells + self.large_buckets - 1,
             world => grid.table_cells + (world & self.large_mask),
         }
     }
 
     pub(crate) fn ignored_key(&self, grid: &Grid) -> u32 {
-        grid.table_cells + self.large_buckets()
-    }
-
-    /// Number of buckets of the large list.
-    pub(crate) fn large_buckets(&self) -> u32 {
-        self.large_mask + 1 + u32::from(self.has_worlds())
+        grid.table_cells + self.large_buckets
     }
 
     pub(crate) fn objects<'a>(&self, objects: &'a [Aabb]) -> &'a [Aabb] {
@@ -605,7 +603,7 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
 
 /// The largest key is that of ignored objects.
 pub(crate) fn key_bits(params: &Params) -> u32 {
-    32 - (params.table_capacity + params.large_buckets()).leading_zeros()
+    32 - (params.table_capacity + params.large_buckets).leading_zeros()
 }
 
 /// Independent of buffer growth, because it affects the order of pairs.

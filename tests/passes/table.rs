@@ -220,7 +220,7 @@ pub fn check_table(
             ("values", with_stale(values, entries)),
             (
                 "starts",
-                poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 4),
+                poison::<u32>((trace.params.table_capacity + trace.params.large_buckets) as usize + 2),
             ),
             ("records", poison::<Record>(all_capacity.max(count))),
             grid(&trace.grid),

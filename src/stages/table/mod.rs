@@ -240,7 +240,7 @@ impl TablePlan {
         let objects = u64::from(params.object_count);
         let entries = u64::from(params.table_entries());
         let records = u64::from(grid::record_capacity(params));
-        let slots = u64::from(params.table_capacity) + u64::from(params.large_buckets()) + 2;
+        let slots = u64::from(params.table_capacity) + u64::from(params.large_buckets) + 2;
         let mut sizes = vec![
             (
                 buffer::OBJECTS,
@@ -445,7 +445,7 @@ fn entry_capacity(basis: &Basis<'_>, params: &Params, wanted: u32) -> Result<u32
 fn table_capacity(basis: &Basis<'_>, params: &Params) -> u32 {
     // Words of the cell table behind its cells: buckets of the large list, ignored objects, end of the large-object
     // table.
-    let past_cells = u64::from(params.large_buckets()) + 2;
+    let past_cells = u64::from(params.large_buckets) + 2;
     let wanted_entries = basis.descriptor.outputs.capacities.entries;
     let cells = grid::table_capacity(params.scheme, params.object_count, wanted_entries);
     let words = basis.binding_limit / 4;
