@@ -8,5 +8,5 @@ fn worlds_meet(a: u32, b: u32) -> bool {
     if (!WORLDS) {
         return true;
     }
-    return a == b || a == ALL_WORLDS || b == ALL_WORLDS;
+    return (a == b) | (a == ALL_WORLDS) | (b == ALL_WORLDS);
 }
