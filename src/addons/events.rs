@@ -148,24 +148,7 @@ pub struct Events {
 /// removed; a new object with that index begins new pairs. Events have the order of the step's pairs. They continue
 /// after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a [`reset`](Self::reset).
 ///
-/// ```no_run
-/// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairEvents, wgpu};
-/// # async fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, broad_phase: &mut GpuBroadPhase, objects: &mut ObjectSet,
-/// #     events: &mut PairEvents,
-/// # ) -> Result<(), Box<dyn std::error::Error>> {
-/// let mut encoder = device.create_command_encoder(&Default::default());
-/// let input = objects.upload(device, &mut encoder)?;
-/// let output = broad_phase.step(&mut encoder, input)?;
-/// events.record(&mut encoder, &output, objects.names())?;
-/// queue.submit([encoder.finish()]);
-/// for event in events.read_changes().await?.begun {
-///     let [a, b]: [Handle; 2] = event.into();
-///     println!("{a:?} touches {b:?}");
-/// }
-/// # Ok(())
-/// # }
-/// ```
+/// [`PairTracker`](crate::PairTracker) has an example, and keeps the current pairs on the host.
 ///
 /// Memory: 64 to 72 bytes per row of pair capacity, including the previous step's rows. Generations from the host take
 /// 4 bytes per object; each call uploads them.

@@ -340,21 +340,6 @@ impl ObjectSet {
     }
 
     /// Returns the slots as a host scene without other inputs, for the CPU engine or a `Snapshot` of a faulty frame.
-    ///
-    /// ```
-    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, QueryInput, Ray, Scene, cpu};
-    ///
-    /// let mut objects = ObjectSet::new();
-    /// objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
-    /// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
-    /// let scene = Scene {
-    ///     query: QueryInput { rays: rays[..].into(), ..QueryInput::default() },
-    ///     ..objects.scene()
-    /// };
-    /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
-    /// assert_eq!(result.ray_hits[0].t, 8.0);
-    /// # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
-    /// ```
     pub fn scene(&self) -> Scene<'_> {
         let is_recorded = self.statics.changed.is_empty() && self.generation != 0;
         Scene {
