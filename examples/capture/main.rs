@@ -5,8 +5,9 @@
 //! ```
 //!
 //! RenderDoc must be loaded before the device is created, so the example restarts itself with `renderdoccmd capture`
-//! (package `renderdoccmd` of Debian and Ubuntu; on Windows, put RenderDoc's folder on the PATH). Do not use `--release`:
-//! wgpu looks for RenderDoc only with debug assertions. `--step` only runs the step, for RenderDoc's window.
+//! (package `renderdoccmd` of Debian and Ubuntu; on Windows, put RenderDoc's folder on the PATH). Do not use
+//! `--release`: wgpu looks for RenderDoc only with debug assertions. `--step` only runs the step, for RenderDoc's
+//! window.
 //!
 //! To capture a frame of your renderer, use the two capture calls in `step` of `capture.rs`.
 

@@ -1,8 +1,8 @@
 // uses: common/wide
 
-// Sort keys of an output's rows. Rows are radix sorted by the second key, then stably by the first; pairs of a scene with
-// worlds then by world. Rows of pairs store both keys. The first key of a hit or result is its ray or query, found by
-// binary search in `offsets`.
+// Sort keys of an output's rows. Rows are radix sorted by the second key, then stably by the first; pairs of a scene
+// with worlds then by world. Rows of pairs store both keys. The first key of a hit or result is its ray or query, found
+// by binary search in `offsets`.
 
 // For fields, see src/layout/blocks.rs.
 struct OrderParams {

@@ -299,9 +299,9 @@ impl TableShader {
     /// above the ray's own, then that of the best hit. Calls come for boxes that the ray enters, larger boxes first,
     /// then front to back. A sweep's extents count for boxes only.
     ///
-    /// A ray finds only shapes whose boxes, with their margin, it enters. A hit before the box counts as that entry, one
-    /// behind it as it is. `hit.record` is a record of the table that has the object. Without a hit, `t` is the largest
-    /// float.
+    /// A ray finds only shapes whose boxes, with their margin, it enters. A hit before the box counts as that entry,
+    /// one behind it as it is. `hit.record` is a record of the table that has the object. Without a hit, `t` is the
+    /// largest float.
     ///
     /// ```
     /// # use gpu_broad_phase::{BroadPhaseDescriptor, InputError, TableShader};

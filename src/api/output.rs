@@ -24,8 +24,8 @@ pub struct PairOutput {
     pub capacity: u32,
     /// Index of the buffer's first row among all pairs. 0 except on a [`page`](crate::GpuBroadPhase::page).
     pub first: u32,
-    /// Number of pairs of each world, then of two objects of [`ALL_WORLDS`](crate::ALL_WORLDS), `u32`, modulo 2^32. `None`
-    /// with one world.
+    /// Number of pairs of each world, then of two objects of [`ALL_WORLDS`](crate::ALL_WORLDS), `u32`, modulo 2^32.
+    /// `None` with one world.
     pub per_world: Option<wgpu::Buffer>,
     /// Offsets of each world's rows in `buffer`, `u32`, two more than worlds: see
     /// [`StepResult::world_offsets`](crate::StepResult::world_offsets). `None` unless sorted, or with one world.

@@ -1,7 +1,7 @@
 //! The order stage: sorts the rows of an output.
 //!
-//! Rows are sorted by the second key, then stably by the first, which keeps the order of second keys; with worlds, pairs
-//! then by world. They are gathered in this order and copied back.
+//! Rows are sorted by the second key, then stably by the first, which keeps the order of second keys; with worlds,
+//! pairs then by world. They are gathered in this order and copied back.
 
 use super::sort::variable::GRID;
 use super::sort::{self, Digit, KeyValueBuffers, PingPong, Sort};

@@ -194,7 +194,8 @@ impl GpuBroadPhase {
     /// - **Results**: the last step is discarded; pending read-backs still arrive.
     ///
     /// To change single fields, copy the others from [`descriptor`](Self::descriptor). Label and
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) must be your own. Without a filter, the current one is removed.
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) must be your own. Without a filter, the current one is
+    /// removed.
     ///
     /// ```no_run
     /// # use gpu_broad_phase::{BroadPhaseDescriptor, CreateError, GpuBroadPhase};

@@ -2,8 +2,8 @@ use crate::api::types::ALL_WORLDS;
 use crate::layout::blocks::PairBlocks;
 use crate::layout::grid::{ID_MASK, Record, SCHEME_UNIFORM};
 
-/// Returns the number of pairs of each world, then of two objects of all worlds, modulo 2^32. `counts` are the unscanned
-/// counts of the entries' rows, then of moving objects, whose static partners
+/// Returns the number of pairs of each world, then of two objects of all worlds, modulo 2^32. `counts` are the
+/// unscanned counts of the entries' rows, then of moving objects, whose static partners
 /// [`world_pairs_static`](super::world_pairs_static::world_pairs_static) counts if they are of all worlds.
 pub fn world_pairs(params: &PairBlocks, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize + 1];

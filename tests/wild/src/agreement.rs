@@ -232,8 +232,8 @@ pub fn check_worlds(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, re
     );
 }
 
-/// Panics unless the cells of each ray are distinct, finest level first, and sorted results ascend: pairs of a world, the
-/// hits of each ray and the objects of each query.
+/// Panics unless the cells of each ray are distinct, finest level first, and sorted results ascend: pairs of a world,
+/// the hits of each ray and the objects of each query.
 pub fn check_order(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
     check_cells(result, what);
     check_worlds(descriptor, scene, result, what);
