@@ -99,8 +99,8 @@
 //!
 //! # Performance
 //!
-//! - Bind the outputs on the GPU: a read-back costs more than the search. If you need one, read all results in one
-//!   call, or a frame later.
+//! - Bind the outputs on the GPU: a read-back costs more than the search. Read all results in one call, or a frame
+//!   later.
 //! - Put objects that seldom move into the [static part](Scene::statics): a step then costs about as much as without
 //!   them.
 //! - Query the table of the last step ([`GpuBroadPhase::query`]) instead of stepping again.
