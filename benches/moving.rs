@@ -1,6 +1,6 @@
-//! Scenes that move: mean and worst frame of 120 (of 30 with 1,000,000 boxes), in milliseconds, of the CPU engine with and
-//! without what it keeps between steps, and of parry3d and rapier3d, on all threads. Each frame runs all engines, and
-//! pairs must agree.
+//! Scenes that move: mean and worst frame of 120 (of 30 with 1,000,000 boxes), in milliseconds, of the CPU engine with
+//! and without what it keeps between steps, and of parry3d and rapier3d, on all threads. Each frame runs all engines,
+//! and pairs must agree.
 //!
 //! `cargo bench -p measure --features peers --bench moving -- [SCENE ...] [COUNT ...]`
 

@@ -19,18 +19,8 @@ const LABEL: &str = "gpu_broad_phase";
 /// results; with [`ResultOrder::Sorted`](crate::ResultOrder::Sorted), the same bytes, except that squared distances may
 /// differ within 4 ulps. If you have your own encoder, use [`GpuBroadPhase`].
 ///
-/// Calls are futures, since browsers cannot block; on native targets, wait with [`block_on`](crate::block_on). A call
-/// submits to the GPU, waits for it and polls its device.
-///
-/// ```
-/// use gpu_broad_phase::{Aabb, BroadPhase, BroadPhaseDescriptor, Pair, block_on};
-///
-/// let mut broad_phase = block_on(BroadPhase::new(&BroadPhaseDescriptor::default()))?;
-/// let boxes = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.9; 3], [2.0; 3])];
-/// let result = block_on(broad_phase.step(&boxes, &[]))?;
-/// assert_eq!(result.pairs, [Pair { a: 0, b: 1 }]);
-/// # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
-/// ```
+/// Calls are futures, since browsers cannot block; on native targets, wait with [`block_on`](crate::block_on), as in
+/// the [quick start](crate). A call submits to the GPU, waits for it and polls its device.
 pub struct BroadPhase {
     engine: Engine,
     /// True if the CPU engine may take over from a device.

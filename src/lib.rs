@@ -99,8 +99,8 @@
 //!
 //! # Performance
 //!
-//! - Bind the outputs on the GPU: a read-back costs more than the search. If you need one, read all results in one
-//!   call, or a frame later.
+//! - Bind the outputs on the GPU: a read-back costs more than the search. Read all results in one call, or a frame
+//!   later.
 //! - Put objects that seldom move into the [static part](Scene::statics): a step then costs about as much as without
 //!   them.
 //! - Query the table of the last step ([`GpuBroadPhase::query`]) instead of stepping again.
@@ -108,7 +108,7 @@
 //!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) and [`ResultOrder::Sorted`] cost time.
 //! - Prefer one step of many [`worlds`](BroadPhaseDescriptor::worlds) to many steps.
 //! - Use the CPU engine for a few hundred boxes: it finishes before a GPU would start.
-//! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and is nearly always fastest in `docs/measurements.md`.
+//! - Keep [`Scheme::Hierarchical`]: it needs no tuning, and is nearly always fastest.
 //! - Measure with [`timestamps`](OutputOptions::timestamps).
 //!
 //! # Platforms
@@ -140,12 +140,11 @@ mod layout;
 pub mod reference {
     //! The definition of results, and the compute passes in plain Rust.
     //!
-    //! [`cull()`] lists the objects that views see. Tests compare with brute force, which tests every box against every
-    //! other.
+    //! [`cull()`] lists the objects that views see. Brute force tests every box against every other.
     //!
     //! The reference pass of `shaders/pairs/pair_count.wgsl` is `pairs::pair_count` in `pairs/pair_count.rs`, and so on
-    //! for each stage's folder. Both produce the same bytes. The CPU engine builds its table with reference passes and
-    //! searches it with their walks. Tests run each WGSL pass on the output of the reference passes before it.
+    //! for each stage's folder. Both produce the same bytes. Tests run each WGSL pass on the output of the reference
+    //! passes before it. The CPU engine uses them where results depend on cells.
     //!
     //! Not compared byte for byte: box tests of rays, the order of a ray's hits with
     //! [`Scheme::Uniform`](crate::Scheme::Uniform), the cells of rays (chosen in floating point with a margin), and

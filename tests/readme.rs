@@ -1,5 +1,5 @@
-//! Runs the README's first program by its own commands with the files of the package, in a crate outside the workspace, so
-//! no dev-dependency adds features.
+//! Runs the README's first program by its own commands with the files of the package, in a crate outside the workspace,
+//! so no dev-dependency adds features.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

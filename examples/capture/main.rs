@@ -1,4 +1,4 @@
-//! Takes a RenderDoc capture of one step. In the event browser, each stage is a labelled group, each buffer named.
+//! For profiling: a RenderDoc capture of one step. In the event browser, stages are labelled groups, buffers named.
 //!
 //! ```sh
 //! cargo run --example capture -- [--output DIR]

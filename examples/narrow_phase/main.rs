@@ -1,5 +1,5 @@
-//! A narrow phase on the GPU. An indirect dispatch tests the spheres of each pair of boxes for contact, so the host never
-//! needs the number of pairs. It reads the contacts at the end, to check and draw them.
+//! For physics engines: a narrow phase on the GPU. An indirect dispatch tests the spheres of each pair of boxes for
+//! contact, so the host never needs the number of pairs. It reads the contacts at the end, to check and draw them.
 //!
 //! ```sh
 //! cargo run --release --example narrow_phase -- [--output DIR]

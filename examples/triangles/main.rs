@@ -1,5 +1,5 @@
-//! Ray tracing and closest points on a mesh of 102,402 triangles: searches of a step's table that end at the caller's own
-//! shapes, on the GPU and on the CPU engine. The floor is in the static table.
+//! For renderers and tools: ray tracing and closest points on a mesh of 102,402 triangles. Searches of a step's table
+//! end at the caller's own shapes, on the GPU and on the CPU engine. The floor is in the static table.
 //!
 //! ```sh
 //! cargo run --release --example triangles -- [--output DIR]

@@ -1,4 +1,4 @@
-//! Thousands of independent scenes in one step: 4,096 robot arms, each over its own boxes, and one table that all share.
+//! For robotics and learning: 4,096 robot arms in one step, each in a world of its own, over one table in all worlds.
 //!
 //! ```sh
 //! cargo run --release --example worlds -- [--output DIR]

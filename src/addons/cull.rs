@@ -109,9 +109,9 @@ pub struct CullOutput {
 /// Finds the objects of a step that each of several views sees, on the GPU. Views are cameras, shadow cascades,
 /// cube-map faces, portals, or regions to simulate closely.
 ///
-/// Culling reads the step's table, so only views are uploaded. Boxes include the margin. On periodic axes, a box has
-/// its lower corner in `0 <= p < period`; its periodic images are not tested. [`Frustum`] defines which objects are
-/// visible; invalid and [excluded](crate::Aabb::EXCLUDED) ones never are.
+/// Only views are uploaded. Boxes include the margin. On periodic axes, a box has its lower corner in
+/// `0 <= p < period`; its periodic images are not tested. [`Frustum`] defines which objects are visible; invalid and
+/// [excluded](crate::Aabb::EXCLUDED) ones never are.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, Scene, wgpu};
@@ -304,8 +304,8 @@ impl Culling {
         self.own.record(device, encoder, &passes, &uniforms, &[]);
     }
 
-    /// Frees all memory. Also drops the bind groups of up to eight past steps, which keep their outputs alive. Call it
-    /// with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Frees all memory. Drops bind groups of past steps, which keep their outputs alive. Call it with
+    /// [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.last = None;
         self.own.clear();

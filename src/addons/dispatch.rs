@@ -14,23 +14,8 @@ use crate::layout::blocks::DispatchParams;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
-/// Writes the arguments of an indirect dispatch with one invocation per output row, such as a narrow phase over pairs:
-///
-/// ```no_run
-/// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, Output, Scene, wgpu};
-/// # fn frame(
-/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
-/// #     input: Scene<'_>, narrow_phase: &wgpu::ComputePipeline, args: &mut DispatchArgs,
-/// # ) -> Result<(), Box<dyn std::error::Error>> {
-/// let step = broad_phase.step(encoder, input)?;
-/// let args = args.record(encoder, &step, Output::Pairs, 64)?;
-/// let mut pass = encoder.begin_compute_pass(&Default::default());
-/// pass.set_pipeline(narrow_phase);
-/// // pass.set_bind_group(..);
-/// pass.dispatch_workgroups_indirect(&args, 0);
-/// # Ok(())
-/// # }
-/// ```
+/// Writes the arguments of an indirect dispatch with one invocation per output row, such as a narrow phase over pairs
+/// ([example](crate::guide#record-a-frame)).
 ///
 /// In the shader, the row index is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and
 /// `args[3]` is the number of rows.

@@ -91,8 +91,7 @@ variables! {
 
 use variable::*;
 
-/// Names that identify objects across steps: an index, and a generation that distinguishes successive objects with that
-/// index.
+/// Names of objects across steps: an index, and a generation that distinguishes its successive objects.
 ///
 /// [`ObjectSet::names`](crate::ObjectSet::names) returns the names of its handles. The default names objects by index
 /// alone, so an index must always mean the same object.
@@ -146,28 +145,10 @@ pub struct Events {
 /// Finds the pairs that begin, persist and end from one step to the next, on the GPU.
 ///
 /// Pairs are identified by the names of their objects ([`ObjectNames`]). A pair ends when one of its objects is
-/// removed. A new object that reuses the index begins new pairs. Events have the order of the step's pairs. They
-/// continue after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a
-/// [`reset`](Self::reset).
+/// removed; a new object with that index begins new pairs. Events have the order of the step's pairs. They continue
+/// after [`GpuBroadPhase::set_descriptor`](crate::GpuBroadPhase::set_descriptor) without a [`reset`](Self::reset).
 ///
-/// ```no_run
-/// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairEvents, wgpu};
-/// # async fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, broad_phase: &mut GpuBroadPhase, objects: &mut ObjectSet,
-/// #     events: &mut PairEvents,
-/// # ) -> Result<(), Box<dyn std::error::Error>> {
-/// let mut encoder = device.create_command_encoder(&Default::default());
-/// let input = objects.upload(device, &mut encoder)?;
-/// let output = broad_phase.step(&mut encoder, input)?;
-/// events.record(&mut encoder, &output, objects.names())?;
-/// queue.submit([encoder.finish()]);
-/// for event in events.read_changes().await?.begun {
-///     let [a, b]: [Handle; 2] = event.into();
-///     println!("{a:?} touches {b:?}");
-/// }
-/// # Ok(())
-/// # }
-/// ```
+/// [`PairTracker`](crate::PairTracker) has an example, and keeps the current pairs on the host.
 ///
 /// Memory: 64 to 72 bytes per row of pair capacity, including the previous step's rows. Generations from the host take
 /// 4 bytes per object; each call uploads them.
@@ -435,8 +416,8 @@ impl PairEvents {
         self.last.as_ref().map(|last| last.rows)
     }
 
-    /// Frees all memory and forgets the previous step. Also drops the bind groups of up to eight past steps, which keep
-    /// their outputs alive. Call it with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Frees all memory and forgets the previous step. Drops bind groups of past steps, which keep their outputs alive.
+    /// Call it with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.reset();
         self.own.clear();
@@ -472,8 +453,8 @@ impl PairEvents {
     /// Records a copy of the last step's begun and ended pairs to the host, directly after [`record`](Self::record) in
     /// the same encoder. Never waits: the result arrives a frame or two later. See [`Readback`].
     ///
-    /// Only the device knows the row counts, so the copy has room for the rows of recent results, a quarter more, and
-    /// up to 4,096 spare rows. [`Events::unread`] counts rows that did not fit; later copies have room for them.
+    /// The copy has room for the rows of recent results, a quarter more, and up to 4,096 spare rows. [`Events::unread`]
+    /// counts rows that did not fit; later copies have room for them.
     ///
     /// # Errors
     /// - [`StepError::NoStep`]: nothing was recorded since the start or [`reset`](Self::reset).

@@ -16,8 +16,8 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_group(Aabb::EXCLUDED);
 
 /// Identifies an object of one [`ObjectSet`]. Once the object is removed, the handle is stale forever.
 ///
-/// A handle is also stale in other sets. With up to 1,024 sets in a program, no two sets return equal handles before a
-/// slot has held a million objects. Handles of moving objects sort before those of static ones, each kind by index.
+/// A handle is also stale in other sets, if a program has up to 1,024 sets and no slot has held a million objects.
+/// Handles of moving objects sort before those of static ones, each kind by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
@@ -112,7 +112,7 @@ const fn is_live(generation: u32) -> bool {
 /// until one of them changes (see [`Statics`]). They never pair with each other. To make one a moving object, remove it
 /// and [`insert`](Self::insert) it.
 ///
-/// In results, static object `i` has index `i`; a moving object's index is its slot plus the number of [static
+/// In results, a static object's index is its slot; a moving object's is its slot plus the number of [static
 /// slots](Self::static_slots) at that step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) convert.
 pub struct ObjectSet {
     moving: Part,
@@ -265,8 +265,8 @@ impl ObjectSet {
         self.get(handle).is_ok()
     }
 
-    /// Returns the object's index in results, such as [`Pair::a`](crate::Pair::a) or
-    /// [`RayHit::object`](crate::RayHit::object). Each new static slot shifts the indices of moving objects by one.
+    /// Returns the object's index in results, such as [`Pair::a`](crate::Pair::a). Each new static slot shifts the
+    /// indices of moving objects by one.
     ///
     /// # Errors
     /// [`StaleHandle`]: no such object.
@@ -283,8 +283,8 @@ impl ObjectSet {
     /// Returns the handle of the object with this index in results. `None` for free slots, indices past the slots, and
     /// [`NONE`](crate::NONE).
     ///
-    /// Indices refer to the current slots. Since an earlier step, slots may have been reused, and each new static slot
-    /// has shifted the indices of moving objects by one.
+    /// Indices refer to the current slots: since an earlier step, slots may have been reused, and moving objects
+    /// shifted.
     pub fn handle_of(&self, object: u32) -> Option<Handle> {
         let statics = self.statics.boxes.len() as u32;
         let (part, index, mark) = match object.checked_sub(statics) {
@@ -340,21 +340,6 @@ impl ObjectSet {
     }
 
     /// Returns the slots as a host scene without other inputs, for the CPU engine or a `Snapshot` of a faulty frame.
-    ///
-    /// ```
-    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, QueryInput, Ray, Scene, cpu};
-    ///
-    /// let mut objects = ObjectSet::new();
-    /// objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
-    /// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
-    /// let scene = Scene {
-    ///     query: QueryInput { rays: rays[..].into(), ..QueryInput::default() },
-    ///     ..objects.scene()
-    /// };
-    /// let result = cpu::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
-    /// assert_eq!(result.ray_hits[0].t, 8.0);
-    /// # Ok::<(), gpu_broad_phase::BroadPhaseError>(())
-    /// ```
     pub fn scene(&self) -> Scene<'_> {
         let is_recorded = self.statics.changed.is_empty() && self.generation != 0;
         Scene {

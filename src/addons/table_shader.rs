@@ -9,8 +9,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 
 /// WGSL that lets your own shaders search the table of a step.
 ///
-/// For compute, vertex and fragment shaders: particles that collide with objects, rays of a path tracer, agents that
-/// look around.
+/// For compute, vertex and fragment shaders.
 ///
 /// Put [`source`](Self::source) before your WGSL in one module, or after it if yours begins with directives such as
 /// `enable`. It declares one bind group, and all its names begin with your prefix. With prefix `bp_`:
@@ -35,9 +34,9 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// Each object is found once, in no defined order. Layers and groups apply if filters are on. Object indices are those
 /// of results, static objects first, in either table.
 ///
-/// Walks are not split into rounds: a large query may take a few times as long as a test of every object. Some drivers
-/// silently end long loops. Mesa's software drivers end them after 65,535 iterations, summed over a few invocations.
-/// `bp_walk_is_complete` is then false, as after a `break` of your loop.
+/// Walks are not split into rounds: a large query may take a few times as long as a test of every object. Mesa's
+/// software drivers silently end loops after 65,535 iterations, summed over a few invocations. `bp_walk_is_complete` is
+/// then false, as after a `break` of your loop.
 ///
 /// Static objects have their own table, [`StepOutput::static_table`](crate::StepOutput::static_table). Search it in a
 /// second dispatch or, with [`second_table`](Self::second_table), in the same one. WebGPU guarantees eight storage
@@ -300,9 +299,9 @@ impl TableShader {
     /// above the ray's own, then that of the best hit. Calls come for boxes that the ray enters, larger boxes first,
     /// then front to back. A sweep's extents count for boxes only.
     ///
-    /// A ray finds only shapes whose boxes, with their margin, it enters. A hit before the box counts as that entry, one
-    /// behind it as it is. `hit.record` is a record of the table that has the object. Without a hit, `t` is the largest
-    /// float.
+    /// A ray finds only shapes whose boxes, with their margin, it enters. A hit before the box counts as that entry,
+    /// one behind it as it is. `hit.record` is a record of the table that has the object. Without a hit, `t` is the
+    /// largest float.
     ///
     /// ```
     /// # use gpu_broad_phase::{BroadPhaseDescriptor, InputError, TableShader};

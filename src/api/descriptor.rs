@@ -18,10 +18,8 @@ pub enum Scheme {
     /// Hierarchical hash grid (after Schornbaum's thesis): each object is entered into one cell, on the level that fits
     /// its size.
     ///
-    /// Cell sizes, shapes and levels follow from the sizes, shapes and density of the objects, without tuning. If a few
-    /// objects are far larger than most, a second table holds them in each cell they cover. A small object then finds
-    /// them in one cell. Rods along all three axes in one scene share cubes as long as they are: use the CPU engine for
-    /// many of those.
+    /// Cells and levels follow from the sizes, shapes and density of the objects, without tuning. Rods along all three
+    /// axes in one scene share cubes as long as they are: use the CPU engine for many of those.
     #[default]
     Hierarchical,
     /// Spatial hash with one cell size: each object is entered into every cell it covers.
@@ -35,9 +33,9 @@ pub enum Scheme {
     /// Layers of half-shifted cells with power-of-two edges (after AHGrid, a Nim library): each object is entered into
     /// one cell, on the finest layer that has a cell around its whole box.
     ///
-    /// Cells of edge `s` have borders at odd multiples of `s / 2`, so borders of different layers never coincide.
-    /// Lookups are simpler than with [`Scheme::Hierarchical`], but more boxes are tested: of thin ones, all that share
-    /// a cube as large as their longest side.
+    /// Cells of edge `s` have borders at odd multiples of `s / 2`, so borders of different layers never coincide. More
+    /// boxes are tested than with [`Scheme::Hierarchical`]: of thin ones, all that share a cube as large as their
+    /// longest side.
     Adaptive {
         /// Edge of a cell of the finest layer, from 2^-100 to 2^90, rounded up to a power of two.
         ///
@@ -64,16 +62,14 @@ pub enum RayMode {
 /// Order of pairs, of the hits of a ray ([`RayMode::All`]) and of the results of a query
 /// ([`QueryMode::All`](crate::QueryMode::All)).
 ///
-/// The lists of different rays or queries stay in input order. Closest hits, nearest objects and cells of rays are not
-/// affected.
+/// Lists stay in the order of rays or queries. Closest hits, nearest objects and cells of rays are not affected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum ResultOrder {
     /// An order that depends only on the input and the device, not on earlier steps.
     ///
-    /// Rows may be in another order on another device or on the CPU, which always sorts pairs. Sort before you compare,
-    /// or use [`Sorted`](Self::Sorted).
+    /// Rows may be in another order on another device or on the CPU, which always sorts pairs.
     #[default]
     Deterministic,
     /// Ascending order: pairs by world, then `a`, then `b`; hits and results by object. Bytes are the same with every
@@ -216,7 +212,7 @@ pub struct OutputOptions {
     pub growth: Growth,
     /// Extra rows when an output grows, as a share of the rows needed, from 0 to 16. Default: 0.25, a quarter more.
     ///
-    /// More headroom avoids overflows if the number of rows varies strongly between steps.
+    /// More headroom avoids overflows if the number of rows varies strongly.
     pub headroom: f32,
     /// Maximum bytes of a step's buffers, or `None` for no limit. Default: `None`.
     ///

@@ -17,9 +17,8 @@ use crate::shared::bounds::binding_limit;
 /// - **Rebuild**: the table is rebuilt when [`generation`](Self::generation) or their number changes, when
 ///   [`Growth`](crate::Growth) resizes it, and after a step without static objects,
 ///   [`trim`](crate::GpuBroadPhase::trim), or a device error.
-/// - **Dropped encoders**: if the encoder that builds the table is dropped, the next step rebuilds it. Steps recorded
-///   until then have no valid table, and their read-backs fail with
-///   [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted).
+/// - **Dropped encoders**: if the encoder that builds the table is dropped, the next step rebuilds it. Until then,
+///   read-backs fail with [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Statics<'a> {
     /// Boxes of the objects. A buffer is read only while the table is rebuilt, and may change afterwards.

@@ -46,15 +46,6 @@ const FORMAT: u32 = 3;
 /// [`ObjectSet::scene`](crate::ObjectSet::scene) the objects on the host. Before that, read back inputs that are only
 /// in your own buffers: the error names them.
 ///
-/// ```
-/// # use gpu_broad_phase::{GpuBroadPhase, ObjectSet, Snapshot};
-/// # fn save(broad_phase: &GpuBroadPhase, objects: &ObjectSet) -> Result<(), Box<dyn std::error::Error>> {
-/// let snapshot = Snapshot::of(&broad_phase.descriptor(), &objects.scene())?;
-/// snapshot.write(std::fs::File::create("fault.snapshot")?)?;
-/// # Ok(())
-/// # }
-/// ```
-///
 /// # Format
 ///
 /// Eight identifying bytes, format number, version of this library, descriptor, input, and a CRC-32 of everything.

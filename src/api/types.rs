@@ -161,8 +161,8 @@ impl Dimensions {
 ///   hits nothing.
 /// - **No misses**: a ray hits every box that it meets in exact arithmetic, except with `t` above [`f32::MAX`].
 ///   Rounding may add boxes up to `t_max * (1 + 2^-21)`.
-/// - **Begin rays near the scene**: hits are exact up to 2^-21 of the distance, so from 1e6 away, 30 % found a wrong
-///   closest unit box (4 % with a plain `f32` slab test), from 1e5 4 % (0.3 %).
+/// - **Begin rays near the scene**: from 1e6 away, 30 % found a wrong closest unit box
+///   ([more](crate::guide#pass-objects)).
 /// - **Invalid**: a NaN, an infinite origin or direction, or a direction component beyond 2^126. The ray hits nothing
 ///   and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid).
 /// - **Two dimensions**: z counts as 0.

@@ -133,8 +133,8 @@ impl CpuBroadPhase {
     /// ray hits the object's shape, or `t_max` without a hit. Values from `t_max` on, below the ray's `t_min`, and NaN
     /// are no hits either. `t_max` is the smallest value that cannot win: at first just above the ray's own.
     ///
-    /// A ray finds only shapes whose boxes, with their margin, it enters. A hit before the box counts as that entry, one
-    /// behind it as it is. Hits equal those of [`TableShader::shape_rays`](crate::TableShader::shape_rays) if both
+    /// A ray finds only shapes whose boxes, with their margin, it enters. A hit before the box counts as that entry,
+    /// one behind it as it is. Hits equal those of [`TableShader::shape_rays`](crate::TableShader::shape_rays) if both
     /// functions return the same floats.
     ///
     /// ```

@@ -4,7 +4,7 @@
 //! [`Backend::Cpu`](crate::Backend::Cpu) searches trees that steps refit, and reuses candidate pairs while objects move
 //! little. A [`CancelToken`] reports progress and stops work early.
 //!
-//! Pairs are sorted by `a`, then by `b`, before a capacity cuts them, only then by world. Other rows may be in another
+//! Pairs are sorted by `a`, then by `b`, before a capacity cuts them; only then by world. Other rows may be in another
 //! order than a GPU's without [`ResultOrder::Sorted`](crate::ResultOrder::Sorted), and query distances may differ by 4
 //! ulps. The CPU ignores [`max_bytes`](crate::OutputOptions::max_bytes). With the feature `rayon`, walks use all
 //! threads of the current rayon pool.

@@ -6,8 +6,8 @@
 //!    partners.
 //! 3. `world_pairs` and `world_pairs_static` count pairs per world.
 //! 4. In the uniform scheme, the scan stage makes offsets. In the others, counting already left prefix sums per tile.
-//! 5. `pair_emit_cached` writes cached partners and lists entries with more. `pair_replay` writes partners from cached
-//!    bits for listed entries. `pair_emit_*` walks again for the rest, and `pair_static_emit_*` writes static pairs.
+//! 5. `pair_emit_cached` writes cached partners and lists entries with more. `pair_replay` writes these from cached
+//!    bits, else `pair_emit_*` walks again; `pair_static_emit_*` writes static pairs.
 
 use super::order;
 use super::scan::Scan;

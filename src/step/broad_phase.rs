@@ -177,13 +177,6 @@ impl GpuBroadPhase {
     /// Prepares the pipelines that steps with `uses` may need, such as those of occasional inputs and crowded scenes.
     /// Otherwise each is created on first use, in the middle of a frame. A [`Preparation`] can run while frames
     /// continue. Components have their own calls, such as [`PairEvents::prepare`](crate::PairEvents::prepare).
-    ///
-    /// ```no_run
-    /// # use gpu_broad_phase::{CreateError, GpuBroadPhase, Uses};
-    /// # fn load(broad_phase: &GpuBroadPhase) -> Result<(), CreateError> {
-    /// broad_phase.prepare(Uses { rays: true, statics: true, ..Uses::default() }).run()
-    /// # }
-    /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
         let Session { context, pipelines, .. } = &self.session;
         preparation(context, pipelines, &self.descriptor, Some(uses))
@@ -201,7 +194,8 @@ impl GpuBroadPhase {
     /// - **Results**: the last step is discarded; pending read-backs still arrive.
     ///
     /// To change single fields, copy the others from [`descriptor`](Self::descriptor). Label and
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) must be your own. Without a filter, the current one is removed.
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) must be your own. Without a filter, the current one is
+    /// removed.
     ///
     /// ```no_run
     /// # use gpu_broad_phase::{BroadPhaseDescriptor, CreateError, GpuBroadPhase};
@@ -352,11 +346,10 @@ impl GpuBroadPhase {
 
     /// Bytes of device memory by purpose.
     ///
-    /// A buffer shrinks after eight consecutive steps that need less than half of it. Output capacity stays for 64 to
-    /// 127 such steps, since bursts tend to return, and never falls below 65,536 rows.
+    /// A buffer shrinks after eight consecutive steps that need less than half of it, output capacity after 64 to 127,
+    /// down to 65,536 rows.
     ///
-    /// Uniform blocks and staging memory of uploads and read-backs are not included. Staging memory is freed after
-    /// eight steps without use, except for a few spare buffers per size.
+    /// Uniform blocks and staging memory are not included.
     pub fn memory(&self) -> MemoryUse {
         MemoryUse::of(self.own_buffers().into_iter().flat_map(Buffers::sizes))
     }

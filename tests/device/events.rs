@@ -167,8 +167,8 @@ fn events_of_many_steps_are_the_differences_of_brute_force_sets() {
     }
 }
 
-/// Runs one step per list of boxes. Events are compared with the pairs that steps found, of which a step with too little
-/// room has only some.
+/// Runs one step per list of boxes. Events are compared with the pairs that steps found, of which a step with too
+/// little room has only some.
 fn follow(adapter: &TestAdapter, capacity: u32, lists: impl Iterator<Item = Vec<Aabb>>) -> Vec<(StepResult, u32)> {
     let mut gpu = broad_phase(adapter, &descriptor(Scheme::default(), capacity, None));
     let mut events = PairEvents::new(Some("many"));

@@ -1,4 +1,5 @@
-//! Random scenes by number, on each adapter: results are those of brute force and of the CPU engine, with few box tests.
+//! Random scenes by number, on each adapter: results are those of brute force and of the CPU engine, with few box
+//! tests.
 //!
 //! `GPU_BROAD_PHASE_WILD` selects scenes: `20000` the first 20,000, `7000..9000` a range. A single scene (`7123..7124`)
 //! is printed with `-- --nocapture`, and reduced if it fails.

@@ -52,7 +52,6 @@ impl Worlds {
         }
     }
 
-    /// Returns the world of a pair; the number of worlds for two objects of all worlds.
     fn world(&self, pair: &Pair, world_count: u32) -> u32 {
         let own = self.worlds[pair.a as usize];
         let own = if own == ALL_WORLDS {

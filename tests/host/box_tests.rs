@@ -22,7 +22,6 @@ fn cubes(count: usize, edge: f32, side: f32, rng: &mut Rng) -> Vec<Aabb> {
     (0..count).map(object).collect()
 }
 
-/// Numbers of box tests for pairs, rays and queries.
 fn box_tests(scheme: Scheme, objects: &[Aabb], query: QueryInput<'_>, ray_mode: RayMode) -> [u64; 3] {
     let (mut descriptor, mut scene) = (BroadPhaseDescriptor::default(), Scene::default());
     (descriptor.scheme, descriptor.outputs.ray_mode) = (scheme, ray_mode);

@@ -27,7 +27,6 @@ const FEW: f64 = 0.02;
 const MOST: f64 = 20.0;
 /// Maximum ratio of work for thin boxes to that of a plain tree: pairs, queries, rays.
 const MOST_OF_TREE: [f64; 3] = [2.0, 3.0, 4.0];
-/// Per object, query or ray.
 const ALWAYS_ALLOWED: u64 = 40;
 const OVERRIDES: Overrides = Overrides {
     filters: false,

@@ -23,7 +23,6 @@ fn with_bound(bound: usize, value: f32) -> Aabb {
 /// queries.
 type Found = ([usize; 2], Vec<Vec<u32>>, Vec<Vec<u32>>, [u32; 3]);
 
-/// Checks the CPU engine in all schemes.
 fn found(mut descriptor: BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Found {
     descriptor.outputs.ray_mode = RayMode::All;
     let expected = Expected::of(&descriptor, scene);
@@ -159,7 +158,6 @@ fn a_box_by_its_centre_has_the_nearest_outward_bounds() {
     assert_eq!([endless.min, endless.max], [FAR.map(|far| -far), FAR]);
 }
 
-/// 64 unit cubes with gaps of 1.
 fn cubes() -> Vec<Aabb> {
     let cell = |index: i32, axis: u32| 2.0 * (index / 4i32.pow(axis) % 4 - 2) as f32;
     (0..64)

@@ -26,7 +26,6 @@ fn moved(object: &mut Aabb, pace: f32, rng: &mut Rng) {
     }
 }
 
-/// Changes a scene as a simulation does from step to step, and sometimes more.
 fn advance(wild: &mut Wild, pace: f32, worlds: u32, rng: &mut Rng) {
     let statics = wild.statics;
     for object in &mut wild.objects[statics..] {

@@ -107,7 +107,6 @@ impl<B: Blocks> From<&B> for Given {
     }
 }
 
-/// Blocks of a table and of a stage.
 pub trait Blocks: Copy {
     fn table_mut(&mut self) -> &mut Params;
 
@@ -377,7 +376,6 @@ impl Walk {
     }
 }
 
-/// Blocks of a walk through the static table.
 pub fn of_statics<B: Blocks>(mut blocks: B) -> B {
     let table = blocks.table_mut();
     (table.object_count, table.first_object) = (table.static_count, 0);
@@ -416,7 +414,6 @@ impl Bench {
         last.expect("a walk")
     }
 
-    /// Sets the fields of `round` that no round changes.
     pub fn begin(&self, base: Round) {
         self.base.set(base);
         self.round.set(base);

@@ -174,7 +174,6 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
     scheme_from_args(args, &scene.boxes, dimensions(scene), reporter)
 }
 
-/// Length of the scheme's finest cells, if options give it.
 pub fn cell(args: &SchemeArgs) -> Option<f64> {
     match (args.cell_size, args.min_scale) {
         (Some(cell_size), _) => Some(cell_size.into()),

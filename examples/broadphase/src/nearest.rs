@@ -1,5 +1,5 @@
-//! Finds the nearest neighbours by a query for a few more in f32. Where these do not prove the answer in f64, a k-d tree
-//! finds it.
+//! Finds the nearest neighbours by a query for a few more in f32. Where these do not prove the answer in f64, a k-d
+//! tree finds it.
 
 use std::collections::BinaryHeap;
 use std::time::Instant;

@@ -93,7 +93,6 @@ impl Output<'_> {
     }
 }
 
-/// Vectors of the cell from --period, else from the file.
 fn cell(args: &NeighborsArgs, points: &Points) -> Result<Option<[[f64; 3]; 3]>> {
     let axes = usize::from(points.dimensions);
     let Some(given) = &args.period else {

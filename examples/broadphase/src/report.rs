@@ -57,14 +57,12 @@ fn summary(reporter: Reporter, result: &StepResult, rows: &str, duration: Durati
     }
 }
 
-/// Includes hits beyond the capacity, but not misses.
 pub fn hits(result: &StepResult) -> usize {
     let met = result.ray_any.iter().filter(|&&hit| hit != 0).count();
     let hits = result.ray_hits.iter().filter(|hit| hit.object != NONE).count();
     met + hits.max(result.counters.hits_needed as usize)
 }
 
-/// Includes results beyond the capacity.
 pub fn results(result: &StepResult) -> u64 {
     let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
     result.counters.results_needed.max(near)

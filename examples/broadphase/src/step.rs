@@ -43,7 +43,6 @@ impl<'a> Step<'a> {
         self.answer(&mut engine, scene)
     }
 
-    /// True if options need a step to save or to time.
     pub fn is_needed(&self) -> bool {
         self.args.timings || self.snapshot.is_some()
     }

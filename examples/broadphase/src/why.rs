@@ -218,7 +218,6 @@ impl Explainer<'_> {
         Ok(!cpu::step_scene(&self.descriptor, &step)?.query_objects.is_empty())
     }
 
-    /// The box as passes compare it, grown by the margin.
     fn compared(&self, bounds: Aabb) -> Result<Aabb> {
         let step = Step {
             objects: Source::Host(&[bounds]),

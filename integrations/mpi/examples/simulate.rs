@@ -1,4 +1,4 @@
-//! Counts messages and load balance of many ranks: threads, or processes under mpirun.
+//! For users of clusters: messages and load balance of many ranks, as threads, or processes under mpirun.
 //!
 //! ```sh
 //! cargo run --release --example simulate -- KIND RANKS BOXES [--per-rank]

@@ -1,15 +1,7 @@
 //! The table stage: makes sorted entries, a cell table and records from objects.
 //!
-//! 1. `prepare` (or `prepare_strided`) writes packed objects, if the step changes them.
-//! 2. Hierarchical scheme: `sample_statistics` measures a sample.
-//! 3. `level_statistics` chooses the finest cell and finds each level's object count and bounds. `layout` sets up the
-//!    level of the uniform scheme.
-//! 4. `keys` writes one entry per object, with the key of its primary cell. `large_table_emit` adds entries of large
-//!    boxes for the large-object table. The uniform scheme instead runs `entry_count`, a scan, and `entry_emit`: one
-//!    entry per covered cell.
-//! 5. The sort stage sorts the entries.
-//! 6. `gather` writes the index of the first entry of each cell, and records in walk order.
-//! 7. Except in the uniform scheme, `clusters` bounds consecutive records and chooses the variant of `pair_count`.
+//! `ARCHITECTURE.md` lists the passes. In the uniform scheme, `layout` sets up the level, and `entry_count`, a scan and
+//! `entry_emit` write one entry per covered cell. In the others, `clusters` also chooses the variant of `pair_count`.
 
 pub(crate) mod statics;
 

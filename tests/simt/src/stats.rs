@@ -8,7 +8,6 @@ pub struct Stats {
     pub lanes: Vec<u64>,
     /// Memory accesses of a warp, of up to 16 bytes per lane.
     pub requests: Vec<u64>,
-    /// Accessed sectors of 32 bytes.
     pub sectors: Vec<u64>,
     /// Sectors not in the workgroup's small cache, and all written ones.
     pub misses: Vec<u64>,
@@ -82,7 +81,6 @@ fn bank_conflicts(addresses: &[u32], base: u32, updates: bool) -> u64 {
 }
 
 impl<const L: usize> Machine<'_, L> {
-    /// Returns the clocks that the warp waits.
     #[cold]
     pub fn count_memory(&mut self, group: &mut Group<L>, request: &Request<'_, L>) -> u64 {
         let &Request {

@@ -32,7 +32,6 @@ fn mask_of<const L: usize>(row: &[u32; L]) -> u64 {
 }
 
 impl<const L: usize> Warp<L> {
-    /// Returns a register, or zeros for `NONE`.
     #[inline(always)]
     fn row(&self, row: u32) -> [u32; L] {
         if row == NONE {

@@ -175,13 +175,11 @@ fn world_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, pairs: 
     counts
 }
 
-/// Worlds of all objects, static ones first.
 fn worlds_of(scene: &Scene<'_>) -> Vec<u32> {
     let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
     worlds.concat()
 }
 
-/// Returns the world of a pair; the number of worlds for two objects of all worlds.
 fn world_of(descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32], pair: &Pair) -> u32 {
     let of_objects = [pair.a, pair.b].map(|object| worlds[object as usize]);
     let own = of_objects.into_iter().find(|&world| world != ALL_WORLDS);
@@ -262,7 +260,6 @@ fn check_cells(result: &StepResult, what: &str) {
     }
 }
 
-/// Returns the objects in order, and their distances.
 fn possible(found: &Found) -> (Vec<u32>, Vec<f64>) {
     let mut possible: Vec<_> = found.surely.iter().chain(&found.perhaps).copied().collect();
     possible.sort_by_key(|&(object, _)| object);

@@ -28,7 +28,6 @@ pub fn check_definition(
     check(&descriptor, &neighbours, expected, result, what);
 }
 
-/// Checks the result of later queries, which have no pairs.
 pub fn check_later(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -44,7 +44,6 @@ pub fn is_large(number: u64) -> bool {
     number % 16 == 15
 }
 
-/// Scheme and ray mode alternate with `number`.
 pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);
     let rng = &mut rng;

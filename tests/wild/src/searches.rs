@@ -116,7 +116,6 @@ pub(crate) fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng)
     }
 }
 
-/// Objects of all worlds are tested against all others.
 const MOST_OF_ALL: u32 = 20;
 
 /// Few worlds have most objects. Some worlds do not exist, few objects are in all. Empty if `count` is 1.

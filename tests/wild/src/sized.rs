@@ -6,7 +6,6 @@ use crate::Rng;
 use crate::boxes::{Space, around, boxes, filter, spoil};
 use crate::searches::{query, ray, swept, worlds};
 
-/// Boxes of about one unit.
 pub fn uniform_within(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
     (0..count)
         .map(|_| {

@@ -1,5 +1,5 @@
-//! Finds candidates for continuous collision detection of a triangle mesh between two frames, in one step: edge-edge
-//! and vertex-face pairs, for a solver's exact motion test.
+//! For cloth and contact solvers: candidates of continuous collision detection of a triangle mesh between two frames,
+//! in one step. They are edge-edge and vertex-face pairs, for a solver's exact motion test.
 //!
 //! ```sh
 //! cargo run --release -p broadphase --example swept -- [FROM.ply TO.ply] [--output DIR [--up y]]

@@ -5,7 +5,6 @@ use anyhow::{Result, bail};
 use super::{Table, shortened};
 use crate::args::Form;
 
-/// Optional filter columns of boxes.
 const FILTERS: [&str; 2] = ["layers", "group"];
 
 /// Row numbers and ids, if first.
@@ -122,7 +121,6 @@ pub struct Choice<'a> {
     pub form: Option<Form>,
 }
 
-/// Columns that a reader takes from each row.
 pub struct Plan {
     pub columns: Vec<usize>,
     pub filters: Option<[usize; 2]>,
@@ -135,7 +133,6 @@ struct Column {
     place: usize,
     /// Empty if unnamed or picked by number.
     name: String,
-    /// Role and axis.
     meaning: Option<(Role, usize)>,
 }
 
@@ -428,7 +425,6 @@ impl Header<'_> {
 }
 
 impl Plan {
-    /// Converts boxes to mins and maxes.
     pub fn finish(&self, mut table: Table) -> Table {
         table.read_as = self.names.as_ref().map(|names| match self.form {
             Form::MinMax => names.clone(),

@@ -117,7 +117,6 @@ fn check_header(start: &[u8], length: u64) -> Result<(), String> {
 
 pub type Check = fn(&[f64]) -> Option<&'static str>;
 
-/// Checks a box: mins, then maxes.
 pub fn box_fault(row: &[f64]) -> Option<&'static str> {
     let (low, high) = row.split_at(row.len() / 2);
     if row.iter().any(|number| number.is_nan()) {
@@ -127,7 +126,6 @@ pub fn box_fault(row: &[f64]) -> Option<&'static str> {
     is_inverted.then_some("a min above its max")
 }
 
-/// Checks a ray: origin, direction, largest t.
 pub fn ray_fault(row: &[f64]) -> Option<&'static str> {
     let (_, vectors) = row.split_last()?;
     let (origin, direction) = vectors.split_at(vectors.len() / 2);
@@ -178,7 +176,6 @@ pub fn vector(values: &[f64]) -> [f64; 3] {
     std::array::from_fn(|axis| values.get(axis).copied().unwrap_or(0.0))
 }
 
-/// Corners of a row of mins, then maxes.
 pub fn corners(row: &[f64]) -> [[f64; 3]; 2] {
     let (min, max) = row.split_at(row.len() / 2);
     [vector(min), vector(max)]

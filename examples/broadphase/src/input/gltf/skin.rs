@@ -78,7 +78,6 @@ fn matrix(matrices: &Elements<'_>, place: usize) -> Result<Transform> {
     Ok(std::array::from_fn(|column| std::array::from_fn(|row| at(column, row))))
 }
 
-/// Weights of a primitive's vertices, in sets of four.
 pub struct Weights<'a> {
     sets: Vec<[Elements<'a>; 2]>,
 }

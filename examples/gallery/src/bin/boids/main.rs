@@ -1,5 +1,5 @@
-//! A flock of boids that stays on the GPU: the broad phase finds neighbours, and a compute pass steers. The mouse
-//! frightens the boids.
+//! For crowds and swarms: a flock of boids on the GPU. The broad phase finds neighbours, and a compute pass steers. The
+//! mouse frightens the boids.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin boids -- [--boids N] [--output DIR --frames 300]

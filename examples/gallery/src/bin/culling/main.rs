@@ -1,6 +1,6 @@
-//! A city of a million boxes, culled for a drone, the sun's shadow map and an overview. Each view is one indirect draw,
-//! so the host never reads the counts. In the overview, boxes seen by the drone alone are orange, by the sun alone
-//! blue, and by both pale.
+//! For renderers: a city of a million boxes, culled for a drone, the sun's shadow map and an overview. Each view is one
+//! indirect draw, so the host never reads the counts. In the overview, boxes seen by the drone alone are orange, by the
+//! sun alone blue, and by both pale.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin culling -- [--boxes N] [--all] [--output DIR --frames 1]

@@ -1,5 +1,5 @@
-//! A dam break that stays on the GPU: the broad phase lists neighbours, and two passes compute densities and forces.
-//! Drag to turn the camera.
+//! For fluids and particles: a dam break on the GPU. The broad phase lists neighbours, and two passes compute densities
+//! and forces. Drag to turn the camera.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 250]

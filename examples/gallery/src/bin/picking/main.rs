@@ -1,5 +1,5 @@
-//! Mouse picking in a static town, whose table is built once. Each frame casts a ray and queries a sphere around the
-//! hit, all on the GPU. The host reads 16 bytes per frame without waiting.
+//! For editors and games: mouse picking in a static town, whose table is built once. Each frame casts a ray and queries
+//! a sphere around the hit, all on the GPU. The host reads 16 bytes per frame without waiting.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin picking -- [--objects N] [--radius R] [--output DIR --animation]

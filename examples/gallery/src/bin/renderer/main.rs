@@ -1,4 +1,4 @@
-//! A renderer whose boxes stay on the GPU. One submission per frame moves them, finds overlaps and the box under the
+//! For renderers: boxes that stay on the GPU. One submission per frame moves them, finds overlaps and the box under the
 //! pointer, and draws. The host reads only the pick and the counters, a frame or two later.
 //!
 //! ```sh
