@@ -14,9 +14,10 @@ use crate::object_set::{EventRows, ObjectTable};
 use crate::origins::{self, Coarse};
 use crate::work;
 
-/// Pairs, pairs per world, counters, and the rounding if it is coarse.
+/// Pairs, pairs per world, offsets of worlds, counters, and the rounding if it is coarse.
 type Found<'py> = (
     Bound<'py, PyArray2<i64>>,
+    Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyDict>,
     Coarse,
@@ -25,6 +26,7 @@ type Found<'py> = (
 struct Results {
     pairs: Vec<i64>,
     of_worlds: Vec<i64>,
+    world_offsets: Vec<i64>,
     counters: Counters,
     coarse: Coarse,
 }
@@ -34,16 +36,17 @@ impl Results {
         Self {
             pairs: indices(&result.pairs),
             of_worlds: indices(&result.world_pairs),
+            world_offsets: indices(&result.world_offsets),
             counters: result.counters,
             coarse,
         }
     }
 
     fn into_arrays(self, py: Python<'_>) -> PyResult<Found<'_>> {
-        let of_worlds = PyArray1::from_vec(py, self.of_worlds);
         Ok((
             pairs(py, self.pairs)?,
-            of_worlds,
+            PyArray1::from_vec(py, self.of_worlds),
+            PyArray1::from_vec(py, self.world_offsets),
             counts(py, &self.counters)?,
             self.coarse,
         ))

@@ -63,12 +63,13 @@ def pairs(
     worlds: Any = None,
     excluded: Any = None,
 ) -> Array:
-    """Pairs of boxes, ascending."""
+    """Pairs of boxes, ascending, worlds one after the other."""
     meet = overlap(lower, upper, lower, upper) & admitted(len(lower), layers, masks, groups, static, worlds)
     if excluded is not None and len(excluded) > 0:
         inside = excluded[(excluded < len(lower)).all(axis=1)]
         meet[inside[:, 0], inside[:, 1]] = meet[inside[:, 1], inside[:, 0]] = False
-    return np.argwhere(np.triu(meet, 1)).astype(np.int64)
+    found = np.argwhere(np.triu(meet, 1)).astype(np.int64)
+    return found if worlds is None else found[np.argsort(worlds[found[:, 0]], kind="stable")]
 
 
 def ascending(rows: Array) -> Array:

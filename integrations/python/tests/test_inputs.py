@@ -136,6 +136,8 @@ def test_no_boxes(backend: str, nothing: Any) -> None:
     assert (result.pairs.shape, result.counts["objects"]) == ((0, 2), 0)
     assert result.world_pairs is not None
     assert result.world_pairs.tolist() == [0]
+    assert result.world_offsets is not None
+    assert result.world_offsets.tolist() == [0, 0]
     assert mine.rays([[0, 0, 0]], [[1, 0, 0]]).objects.tolist() == [-1]
     assert mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="any").tolist() == [False]
     assert mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="all").offsets.tolist() == [0, 0]

@@ -72,7 +72,7 @@ def test_pairs_are_those_of_brute_force(
     if choice.get("sort", True):
         assert result.pairs.tobytes() == expected.tobytes()
     else:
-        assert np.array_equal(brute_force.ascending(result.pairs), expected)
+        assert np.array_equal(brute_force.ascending(result.pairs), brute_force.ascending(expected))
     assert len(result) == result.counts["pairs"] == len(expected)
     assert (result.counts["objects"], result.counts["invalid"]) == (rows, 0)
     if "worlds" in names:
@@ -80,8 +80,12 @@ def test_pairs_are_those_of_brute_force(
         count = worlds.max(initial=0) + 1
         assert result.world_pairs is not None
         assert np.array_equal(result.world_pairs, np.bincount(worlds[expected[:, 0]], minlength=count))
+        ends = np.concatenate([[0], np.cumsum(result.world_pairs)])
+        assert (result.world_offsets is not None) == choice.get("sort", True)
+        assert result.world_offsets is None or np.array_equal(result.world_offsets, ends)
     else:
         assert result.world_pairs is None
+        assert result.world_offsets is None
     assert (result.began, result.ended) == (None, None)
 
 
@@ -167,6 +171,9 @@ def test_the_last_world_there_is(backend: str) -> None:
     assert result.world_pairs is not None
     assert result.world_pairs.shape == (1 << 20,)
     assert result.world_pairs[[0, 1, -1]].tolist() == [1, 0, 1]
+    assert result.world_offsets is not None
+    assert result.world_offsets.shape == ((1 << 20) + 1,)
+    assert result.world_offsets[[0, 1, -2, -1]].tolist() == [0, 1, 1, 2]
 
 
 def test_filters_may_be_one_number_for_all(backend: str) -> None:

@@ -40,7 +40,9 @@ class ObjectTable:
     def handles_of(self, objects: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]: ...
     def all(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32] | npt.NDArray[np.float64]]: ...
 
-_Found: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], dict[str, int], list[float] | None]
+_Found: TypeAlias = tuple[
+    npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], dict[str, int], list[float] | None
+]
 _Rows: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.float32], npt.NDArray[np.int64]]
 
 def adapters() -> list[dict[str, str]]: ...

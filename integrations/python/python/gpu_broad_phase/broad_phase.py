@@ -141,6 +141,7 @@ class BroadPhase:
         )
         self._dimensions = dimensions
         self._margin = margin
+        self._sort = bool(sort)
         self._checked = invalid == "raise"
         self._progress = progress
         self._is_coarse = False
@@ -225,7 +226,7 @@ class BroadPhase:
                         raise ValueError(f"{name}: an ObjectSet takes them when boxes are inserted, and has one world")
                 if boxes.dimensions != self._dimensions:
                     raise ValueError(f"the set is in {boxes.dimensions}D, and this in {self._dimensions}D")
-                (found, _, counts, coarse), events = _native.step_objects(
+                (found, _, _, counts, coarse), events = _native.step_objects(
                     self._engine, boxes._table, excluded=exclusions, finds_pairs=pairs, progress=progress
                 )
                 self._warn(coarse)
@@ -234,7 +235,7 @@ class BroadPhase:
             lower, upper = arrays.corners("boxes", boxes, self._dimensions)
             rows = len(lower)
             world_words, world_count = arrays.worlds(worlds, rows)
-            found, of_worlds, counts, coarse = _native.step(
+            found, of_worlds, offsets, counts, coarse = _native.step(
                 self._engine,
                 lower=lower,
                 upper=upper,
@@ -249,10 +250,12 @@ class BroadPhase:
                 progress=progress,
             )
         self._warn(coarse)
-        world_pairs = None
-        if worlds is not None and pairs:
-            world_pairs = np.array([len(found)]) if world_count == 1 else of_worlds[:world_count]
-        return StepResult(found, counts, world_pairs)
+        if worlds is None or not pairs:
+            return StepResult(found, counts)
+        if world_count == 1:
+            of_worlds, offsets = np.array([len(found)]), np.array([0, len(found)])
+        own_offsets = offsets[: world_count + 1] if self._sort else None
+        return StepResult(found, counts, of_worlds[:world_count], world_offsets=own_offsets)
 
     def _warn(self, coarse: list[float] | None) -> None:
         """Warns of coarse rounding, but not again for each frame that has it."""

@@ -14,7 +14,9 @@ class StepResult:
     """The pairs of a step. Its length is the number of pairs."""
 
     pairs: npt.NDArray[np.int64]
-    """Shape (m, 2): rows of the overlapping boxes, the smaller row first. Ascending, unless ``sort=False``."""
+    """Shape (m, 2): rows of the overlapping boxes, the smaller row first. Ascending, worlds one after the other, unless
+    ``sort=False``.
+    """
     counts: dict[str, int]
     """Counts of the step: ``objects``, ``pairs``, ``invalid`` and ``excluded`` boxes, ``large`` boxes (compared with
     every other box), and ``levels``, ``cells`` and ``entries`` of the table (0 levels and cells on the CPU).
@@ -28,6 +30,10 @@ class StepResult:
     ended: npt.NDArray[np.uint64] | None = None
     """Shape (k, 2): handles of the pairs that the previous step had and this step has not. Their objects may be
     removed.
+    """
+    world_offsets: npt.NDArray[np.int64] | None = None
+    """Shape (w + 1,): the pairs of world ``w`` are at ``world_offsets[w]:world_offsets[w + 1]``, if the step had worlds.
+    None with ``sort=False``.
     """
 
     def __len__(self) -> int:
