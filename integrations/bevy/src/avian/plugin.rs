@@ -127,36 +127,45 @@ fn collect_pairs<H: CollisionHooks>(
     overlaps.sort_unstable_by_key(|overlap| *overlap.entities);
     let hooks = hooks.into_inner();
     for overlap in overlaps {
-        let Some(proxies) = proxies_of(&trees, &overlap) else {
-            continue;
-        };
         let mut filter = |a, b| hooks.filter_pairs(a, b, &mut commands);
-        if is_admitted(&overlap, proxies, &joints, &mut filter) {
+        if let Some(proxies) = ordered(&trees, &overlap)
+            && is_admitted(proxies, &joints, &mut filter)
+        {
             add(&mut graph, proxies);
         }
     }
     diagnostics.broad_phase += began.elapsed();
 }
 
-fn proxies_of<'a>(trees: &'a ColliderTrees, overlap: &Overlap) -> Option<[&'a ColliderTreeProxy; 2]> {
+/// Returns the proxies in the order of Avian's own pairs, `None` if it would add no pair. There, moved proxies search in
+/// turn. A pair of two is added by the first of them, and by the second one only if that is a sensor.
+fn ordered<'a>(trees: &'a ColliderTrees, overlap: &Overlap) -> Option<[&'a ColliderTreeProxy; 2]> {
     let [first, second] = overlap.keys.map(|key| trees.get_proxy(key));
-    Some([first?, second?])
+    let proxies = [first?, second?];
+    let order = overlap.keys.map(|key| (key.tree_type() as u8, key.id()));
+    let are_static = overlap.keys.iter().all(ColliderTreeProxyKey::is_static);
+    let place = |proxy: usize| {
+        let (moved, other_moved) = (overlap.moved[proxy], overlap.moved[1 - proxy]);
+        let is_second = order[proxy] > order[1 - proxy] && other_moved > 0;
+        let searches = moved > 0 && (proxies[proxy].is_sensor() || !(is_second || are_static));
+        searches.then_some(moved)
+    };
+    match (place(0), place(1)) {
+        (None, None) => None,
+        (Some(first), Some(second)) if second < first => Some([proxies[1], proxies[0]]),
+        (Some(_), _) => Some(proxies),
+        (None, Some(_)) => Some([proxies[1], proxies[0]]),
+    }
 }
 
-/// Returns true if Avian's broad phase would add the pair. See its `bvh_broad_phase.rs`.
+/// Returns true if filters admit the pair, as in Avian's `bvh_broad_phase.rs`.
 fn is_admitted(
-    overlap: &Overlap,
     [first, second]: [&ColliderTreeProxy; 2],
     joints: &JointGraph,
     filter: &mut impl FnMut(Entity, Entity) -> bool,
 ) -> bool {
     // Colliders without a body never pair, either.
     if !first.layers.interacts_with(second.layers) || first.body == second.body {
-        return false;
-    }
-    let [is_sensor, other_is_sensor] = [first, second].map(ColliderTreeProxy::is_sensor);
-    let moved_sensor = is_sensor || (other_is_sensor && overlap.second_moved);
-    if overlap.keys.iter().all(ColliderTreeProxyKey::is_static) && !moved_sensor {
         return false;
     }
     if let (Some(first), Some(second)) = (first.body, second.body)

@@ -12,14 +12,16 @@ const MAX_RECENT: usize = 8;
 /// Pairs per task.
 const PAIRS_PER_TASK: usize = 4096;
 
-const MOVED: u8 = 1;
-const RECENT: u8 = 2;
+/// Bit of a mark: the proxy moved since the last search of all. The other bits are its place among the moved proxies of
+/// the step, from 1, or 0.
+const RECENT: u32 = 1 << 31;
 
-/// Two proxies whose boxes overlap and that are no contact pair yet. The first one moved.
+/// Two proxies whose boxes overlap and that are no contact pair yet.
 pub(super) struct Overlap {
     pub entities: PairKey,
     pub keys: [ColliderTreeProxyKey; 2],
-    pub second_moved: bool,
+    /// Place of each among the moved proxies, from 1, or 0. At least one moved.
+    pub moved: [u32; 2],
 }
 
 /// Finds overlaps of moved proxies with all others.
@@ -37,23 +39,31 @@ pub(super) struct Search {
     generation: u64,
 }
 
-/// Flags of each proxy, by tree.
+/// A mark of each proxy, by tree.
 #[derive(Default)]
-struct Marks([Vec<u8>; 4]);
+struct Marks([Vec<u32>; 4]);
 
 impl Marks {
-    fn of(&self, key: ColliderTreeProxyKey) -> u8 {
-        let flags = self.0[key.tree_type() as usize].get(key.id().index());
-        flags.copied().unwrap_or(0)
+    fn of(&self, key: ColliderTreeProxyKey) -> u32 {
+        let mark = self.0[key.tree_type() as usize].get(key.id().index());
+        mark.copied().unwrap_or(0)
     }
 
-    fn at(&mut self, key: ColliderTreeProxyKey) -> &mut u8 {
-        let flags = &mut self.0[key.tree_type() as usize];
+    fn is_recent(&self, key: ColliderTreeProxyKey) -> bool {
+        self.of(key) & RECENT != 0
+    }
+
+    fn moved(&self, key: ColliderTreeProxyKey) -> u32 {
+        self.of(key) & !RECENT
+    }
+
+    fn at(&mut self, key: ColliderTreeProxyKey) -> &mut u32 {
+        let marks = &mut self.0[key.tree_type() as usize];
         let index = key.id().index();
-        if index >= flags.len() {
-            flags.resize(index + 1, 0);
+        if index >= marks.len() {
+            marks.resize(index + 1, 0);
         }
-        &mut flags[index]
+        &mut marks[index]
     }
 }
 
@@ -67,8 +77,8 @@ impl Search {
         graph: &ContactGraph,
     ) -> Result<Vec<Overlap>, BroadPhaseError> {
         let count = trees.iter_trees().map(|tree| tree.proxies.len()).sum::<usize>();
-        for &key in moved {
-            *self.marks.at(key) |= MOVED;
+        for (place, &key) in (1..).zip(moved) {
+            *self.marks.at(key) |= place;
         }
         let mut is_partial = self.engines.is_some() && moved.len() < count / MAX_RECENT;
         if is_partial {
@@ -82,7 +92,7 @@ impl Search {
             false => self.search_all(trees, graph),
         };
         for &key in moved {
-            *self.marks.at(key) &= !MOVED;
+            *self.marks.at(key) &= RECENT;
         }
         found
     }
@@ -91,9 +101,9 @@ impl Search {
         if key == ColliderTreeProxyKey::PLACEHOLDER {
             return;
         }
-        let flags = self.marks.at(key);
-        if *flags & RECENT == 0 {
-            *flags |= RECENT;
+        let mark = self.marks.at(key);
+        if *mark & RECENT == 0 {
+            *mark |= RECENT;
             self.recent_keys.push(key);
         }
     }
@@ -145,7 +155,7 @@ impl Search {
             for &object in &found.query_objects[range[0] as usize..range[1] as usize] {
                 let other = self.all.keys[object as usize];
                 // Boxes of the table that moved since then are stale.
-                if self.marks.of(other) & RECENT != 0 {
+                if self.marks.is_recent(other) {
                     continue;
                 }
                 let entities = PairKey::new(proxy.collider.index_u32(), self.all.entities[object as usize]);
@@ -153,7 +163,7 @@ impl Search {
                     overlaps.push(Overlap {
                         entities,
                         keys: [key, other],
-                        second_moved: false,
+                        moved: [self.marks.moved(key), 0],
                     });
                 }
             }
@@ -179,24 +189,10 @@ fn new_overlaps(pairs: &[Pair], table: &Table, marks: &Marks, graph: &ContactGra
     let overlap = |pair: &Pair| {
         let [a, b] = [pair.a as usize, pair.b as usize];
         let keys = [table.keys[a], table.keys[b]];
-        let [first_moved, second_moved] = keys.map(|key| marks.of(key) & MOVED != 0);
-        if !first_moved && !second_moved {
-            return None;
-        }
+        let moved = keys.map(|key| marks.moved(key));
         let entities = PairKey::new(table.entities[a], table.entities[b]);
-        if graph.contains_key(&entities) {
-            return None;
-        }
-        let order = |key: ColliderTreeProxyKey| (key.tree_type() as u8, key.id());
-        let is_ordered = match first_moved && second_moved {
-            true => order(keys[0]) < order(keys[1]),
-            false => first_moved,
-        };
-        Some(Overlap {
-            entities,
-            keys: if is_ordered { keys } else { [keys[1], keys[0]] },
-            second_moved: first_moved && second_moved,
-        })
+        let is_new = moved != [0; 2] && !graph.contains_key(&entities);
+        is_new.then_some(Overlap { entities, keys, moved })
     };
     if pairs.len() <= PAIRS_PER_TASK {
         return pairs.iter().filter_map(overlap).collect();

@@ -28,6 +28,8 @@ pub struct Step(pub u32);
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Frame {
     pub pairs: BTreeMap<[u32; 2], bool>,
+    /// Active pairs in the order of the contact graph, whose first collider comes first.
+    pub order: Vec<[u32; 3]>,
     pub places: BTreeMap<u32, String>,
 }
 
@@ -117,7 +119,11 @@ pub fn frame(world: &mut World) -> Frame {
         let [a, b] = [pair.collider1, pair.collider2].map(number);
         ([a.min(b), a.max(b)], pair.is_touching())
     });
+    let active = graph.iter_active().chain(graph.iter_sleeping());
     Frame {
+        order: active
+            .map(|pair| [number(pair.collider1), number(pair.collider2), pair.contact_id.0])
+            .collect(),
         pairs: pairs.collect(),
         places,
     }
@@ -145,9 +151,10 @@ pub fn compare(name: &str, mut ours: App, theirs: App, steps: u32) -> usize {
             .iter()
             .filter(|place| other.places.get(place.0) != Some(place.1));
         panic!(
-            "{name}, step {index}: only ours {:?}, only avian's {:?}, positions of {:?}",
+            "{name}, step {index}: only ours {:?}, only avian's {:?}, order {:?}, positions of {:?}",
             differing(&own, &other),
             differing(&other, &own),
+            own.order.iter().zip(&other.order).find(|(own, other)| own != other),
             moved.map(|place| place.0).collect::<Vec<_>>()
         );
     }
