@@ -16,13 +16,13 @@ use bevy_gpu_broad_phase::avian3d::AvianBroadPhasePlugin;
 use bevy_gpu_broad_phase::gpu_broad_phase::Aabb;
 use shared::{Boxes, BoxesPlugin, Drawn, Target, noise};
 
-const BODY: [u8; 4] = [230, 150, 70, 255];
-const ASLEEP: [u8; 4] = [70, 110, 160, 255];
-const GROUND: [u8; 4] = [90, 95, 100, 255];
+const BODIES: [[u8; 4]; 3] = [[230, 150, 70, 255], [215, 110, 60, 255], [240, 190, 110, 255]];
+const ASLEEP: [u8; 4] = [60, 95, 150, 255];
+const GROUND: [u8; 4] = [60, 66, 74, 255];
 const TEXT: [u8; 4] = [255, 255, 255, 255];
 
-const EYE: Vec3 = Vec3::new(0.0, 26.0, 46.0);
-const CENTER: Vec3 = Vec3::new(0.0, 5.0, 0.0);
+const EYE: Vec3 = Vec3::new(0.0, 24.0, 38.0);
+const CENTER: Vec3 = Vec3::new(0.0, 6.0, 0.0);
 
 #[derive(Resource, PartialEq)]
 enum Engine {
@@ -132,7 +132,7 @@ fn draw(
         colors.push(match (kind.is_static(), is_asleep) {
             (true, _) => GROUND,
             (_, true) => ASLEEP,
-            (_, false) => BODY,
+            (_, false) => BODIES[boxes.len() % 3],
         });
     }
     let milliseconds = |time: std::time::Duration| time.as_secs_f64() * 1e3;

@@ -1,4 +1,4 @@
-//! A broad phase for [Avian](https://docs.rs/avian2d), in two dimensions.
+//! A broad phase for [Avian](https://github.com/avianphysics/avian), in two dimensions.
 //!
 //! ```no_run
 //! use avian2d::prelude::*;

@@ -1,4 +1,4 @@
-//! A broad phase for [Avian](https://docs.rs/avian3d), in three dimensions.
+//! A broad phase for [Avian](https://github.com/avianphysics/avian), in three dimensions.
 //!
 //! ```no_run
 //! use avian3d::prelude::*;
