@@ -20,7 +20,7 @@ fn rain_on_a_pyramid() {
             }
         })
         .add_systems(Update, |step: Res<Step>, mut commands: Commands| {
-            if step.0 % 8 == 0 {
+            if step.0.is_multiple_of(8) {
                 // z is ignored.
                 let at = Transform::from_xyz(16.0 * (noise(step.0) - 0.5), 12.0, step.0 as f32);
                 commands.spawn((Number(100 + step.0), RigidBody::Dynamic, Collider::circle(0.4), at));

@@ -45,7 +45,7 @@ fn at_step(step: u32) -> impl Fn(Res<Step>) -> bool + Clone {
 }
 
 fn every(steps: u32) -> impl Fn(Res<Step>) -> bool + Clone {
-    move |now: Res<Step>| now.0 % steps == 0
+    move |now: Res<Step>| now.0.is_multiple_of(steps)
 }
 
 /// Compares apps, and expects at least `least` touching pairs in some step.
@@ -170,7 +170,7 @@ fn sensors() {
 fn sensors_that_become_solid_and_back() {
     let switch = |step: Res<Step>, mut commands: Commands, all: Query<(Entity, &Number, Has<Sensor>)>| {
         for (entity, number, is_sensor) in all.iter().sort::<&Number>() {
-            if (number.0 + step.0 / 40) % 3 > 0 || number.0 == 0 {
+            if number.0 == 0 || !(number.0 + step.0 / 40).is_multiple_of(3) {
                 continue;
             }
             match is_sensor {
@@ -284,7 +284,7 @@ fn sleepers_that_a_late_ball_wakes() {
 fn layers_of_thirty_two_bits_that_change() {
     let change = |step: Res<Step>, mut commands: Commands, all: Query<(Entity, &Number)>| {
         for (entity, number) in all.iter().sort::<&Number>() {
-            if number.0 > 0 && (number.0 + step.0 / 70) % 4 == 0 {
+            if number.0 > 0 && (number.0 + step.0 / 70).is_multiple_of(4) {
                 commands.entity(entity).insert(layers(number.0 + step.0));
             }
         }
@@ -388,7 +388,7 @@ fn rain_that_is_despawned() {
         for index in 0..2 {
             let number = 1 + 2 * step.0 + index;
             let at = above(number, 8.0, 1.0);
-            let shape = if number % 2 > 0 { cube() } else { ball() };
+            let shape = [ball, cube][number as usize % 2]();
             commands.spawn(body(number, DYNAMIC, shape, [at[0], 9.0 + at[1], at[2]]));
         }
         for (entity, number) in old.iter().sort::<&Number>() {
@@ -407,7 +407,11 @@ fn rain_that_is_despawned() {
 fn bodies_and_colliders_that_are_disabled_and_enabled() {
     let switch = |step: Res<Step>, mut commands: Commands, all: Query<(Entity, &Number), Allow<Disabled>>| {
         for (entity, number) in all.iter().sort::<&Number>() {
-            let kind = if number.0 % 4 == 0 { 3 } else { 1 + number.0 / 4 % 2 };
+            let kind = if number.0.is_multiple_of(4) {
+                3
+            } else {
+                1 + number.0 / 4 % 2
+            };
             if number.0 == 0 || noise(number.0 * 31 + step.0) > 0.3 {
                 continue;
             }
