@@ -140,5 +140,6 @@ fn color(
         bounds: output.objects.clone(),
         colors: coloring.colors.clone(),
         count: objects,
+        are_turned: false,
     }];
 }

@@ -134,6 +134,7 @@ fn color(
         bounds: output.objects.clone(),
         colors: buffer.clone(),
         count,
+        are_turned: false,
     }];
     *colors = Some(buffer);
 }

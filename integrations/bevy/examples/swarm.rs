@@ -169,11 +169,13 @@ fn fly(
         bounds: swarm.bounds.clone(),
         colors: swarm.colors.clone(),
         count: AGENTS,
+        are_turned: false,
     };
     let of_pillars = Boxes {
         bounds: output.objects.clone(),
         colors: swarm.pillars.clone(),
         count: output.entities.object_count(),
+        are_turned: false,
     };
     drawn.0 = vec![of_agents, of_pillars];
 }

@@ -11,7 +11,7 @@ pub(crate) enum Engine {
     #[default]
     Closed,
     Gpu(Box<Gpu>),
-    Cpu(Cpu),
+    Cpu(Box<Cpu>),
 }
 
 #[derive(Default)]

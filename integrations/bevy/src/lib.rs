@@ -33,6 +33,12 @@
 //! Steps run on the renderer's device, or without a renderer on the plugin's own. If neither works or the device is
 //! lost, the CPU takes over after a warning, with the same results, until the renderer recovers.
 
+#[allow(clippy::duplicate_mod, reason = "Avian's two crates have the same interface")]
+#[cfg(feature = "avian2d")]
+pub mod avian2d;
+#[allow(clippy::duplicate_mod, reason = "Avian's two crates have the same interface")]
+#[cfg(feature = "avian3d")]
+pub mod avian3d;
 mod batch;
 mod bounds;
 mod collect;

@@ -9,7 +9,7 @@ use gpu_broad_phase::BroadPhaseDescriptor;
 use gpu_broad_phase::wgpu;
 
 use crate::batch::{Answer, Batch};
-use crate::engine::{Cpu, Engine};
+use crate::engine::Engine;
 use crate::gpu::{self, Gpu, GpuError};
 use crate::objects::Objects;
 use crate::overlaps::Update;
@@ -81,7 +81,7 @@ impl BroadPhase {
     }
 
     fn open_cpu(&mut self) {
-        self.engine = Engine::Cpu(Cpu::default());
+        self.engine = Engine::Cpu(Box::default());
         self.objects.has_changed = true;
     }
 

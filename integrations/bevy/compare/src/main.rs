@@ -1,8 +1,10 @@
 //! Compares the plugin with avian's broad phase and Bevy's mesh ray cast. Exits with status 1 if pairs or nearest hits
 //! differ.
 //!
-//! An argument sets the number of timed frames.
+//! An argument sets the number of timed frames. With `avian` before it, only frames of Avian are compared, with its own
+//! broad phase and with the plugin's.
 
+mod frames;
 mod overlaps;
 mod picking;
 
@@ -18,9 +20,14 @@ const COUNTS: [u32; 3] = [1_000, 10_000, 50_000];
 const EDGE: f32 = 1.0 + 1.0 / 16.0;
 
 fn main() {
-    let frames = std::env::args()
-        .nth(1)
+    let mut arguments = std::env::args().skip(1).peekable();
+    let is_avian = arguments.next_if(|word| word == "avian").is_some();
+    let frames = arguments
+        .next()
         .map_or(30, |frames| frames.parse().expect("a number of frames"));
+    if is_avian {
+        return frames::compare(frames);
+    }
     let is_same = overlaps::compare(frames) & picking::compare(frames);
     std::process::exit(i32::from(!is_same));
 }

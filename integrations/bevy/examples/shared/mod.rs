@@ -127,6 +127,8 @@ pub struct Boxes {
     pub bounds: wgpu::Buffer,
     pub colors: wgpu::Buffer,
     pub count: u32,
+    /// True if the layers of boxes are rotations about their centres, as four signed bytes.
+    pub are_turned: bool,
 }
 
 /// Boxes that 3D cameras draw. A system in `RenderGraph` sets them.
@@ -159,7 +161,7 @@ fn draw(
     drawn: Res<Drawn>,
     device: Res<RenderDevice>,
     uniforms: Res<ViewUniforms>,
-    mut pipeline: Local<Option<wgpu::RenderPipeline>>,
+    mut pipelines: Local<Option<[wgpu::RenderPipeline; 2]>>,
     mut context: RenderContext,
 ) {
     let (_, view, target, depth, offset, msaa) = view.into_inner();
@@ -167,9 +169,19 @@ fn draw(
         return;
     };
     let device = device.wgpu_device();
-    let pipeline = pipeline
-        .get_or_insert_with(|| make_pipeline(device, view.target_format, depth.texture().format(), msaa.samples()));
-    let layout = pipeline.get_bind_group_layout(0);
+    let pipelines = pipelines.get_or_insert_with(|| {
+        let make = |turns| {
+            make_pipeline(
+                device,
+                view.target_format,
+                depth.texture().format(),
+                msaa.samples(),
+                turns,
+            )
+        };
+        [false, true].map(make)
+    });
+    let layout = pipelines[0].get_bind_group_layout(0);
     let groups: Vec<_> = (drawn.0.iter())
         .map(|boxes| {
             let resources = [
@@ -198,8 +210,8 @@ fn draw(
             occlusion_query_set: None,
             multiview_mask: None,
         });
-    pass.set_pipeline(pipeline);
     for (boxes, group) in drawn.0.iter().zip(&groups) {
+        pass.set_pipeline(&pipelines[usize::from(boxes.are_turned)]);
         pass.set_bind_group(0, group, &[offset.offset]);
         pass.draw(0..36, 0..boxes.count);
     }
@@ -210,6 +222,7 @@ fn make_pipeline(
     color: wgpu::TextureFormat,
     depth: wgpu::TextureFormat,
     samples: u32,
+    turns: bool,
 ) -> wgpu::RenderPipeline {
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: Some("boxes"),
@@ -245,7 +258,10 @@ fn make_pipeline(
         vertex: wgpu::VertexState {
             module: &module,
             entry_point: Some("vertex"),
-            compilation_options: Default::default(),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                constants: &[("ARE_TURNED", f64::from(u8::from(turns)))],
+                ..Default::default()
+            },
             buffers: &[],
         },
         primitive: Default::default(),
