@@ -24,7 +24,7 @@ pub struct Number(pub u32);
 #[derive(Resource, Clone, Copy, Default)]
 pub struct Step(pub u32);
 
-/// Contact pairs by number, true if they touch; and each position and rotation, in digits that tell all floats apart.
+/// Contact pairs by number, true if they touch; and each position and rotation, in digits that keep floats distinct.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Frame {
     pub pairs: BTreeMap<[u32; 2], bool>,
