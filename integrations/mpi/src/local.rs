@@ -104,6 +104,12 @@ impl Local {
         side.objects.ids[place]
     }
 
+    /// 0 with one world.
+    pub fn world(&self, object: u32) -> u32 {
+        let (side, place) = self.side(object);
+        side.objects.worlds.get(place).copied().unwrap_or(0)
+    }
+
     pub fn is_moving(&self, object: u32) -> bool {
         object as usize >= self.statics.place.len()
     }

@@ -17,6 +17,8 @@ pub struct StepPairs {
     pub pairs: Vec<[u64; 2]>,
     /// Number of pairs on all ranks.
     pub all_pairs: u64,
+    /// Number of pairs of each world on all ranks, then of two boxes of all worlds. Empty with one world.
+    pub world_pairs: Vec<u64>,
     /// Number of boxes that other ranks sent to this rank.
     pub ghosts: usize,
     /// Number of ignored boxes on all ranks: with a NaN, inverted bounds, or a world out of range.
@@ -68,21 +70,29 @@ impl<C: Communicator> Ranks<C> {
         let excluded = self.join(owned, messages, sends_statics);
         self.clock.end(&self.ranks, "ghosts");
         let answer = excluded.and_then(|excluded| self.local_pairs(excluded, admits));
-        let [mut all_pairs, mut invalid] = answer
-            .as_ref()
-            .map_or([0; 2], |answer| [answer.all_pairs, answer.invalid]);
+        let mut sums = vec![0; 2 + self.counted_worlds()];
+        if let Ok(answer) = &answer {
+            sums = [&[answer.all_pairs, answer.invalid], &answer.world_pairs[..]].concat();
+        }
         self.clock.end(&self.ranks, "step");
-        let mut sums = [all_pairs, invalid];
         let answer = agree(&self.ranks, answer, &mut sums)?;
-        [all_pairs, invalid] = sums;
+        let world_pairs = sums.split_off(2);
         self.statics_sent = Some(statics);
         self.has_stepped = true;
         self.clock.end(&self.ranks, "agree");
         Ok(StepPairs {
-            all_pairs,
-            invalid,
+            all_pairs: sums[0],
+            invalid: sums[1],
+            world_pairs,
             ..answer
         })
+    }
+
+    fn counted_worlds(&self) -> usize {
+        match self.has_worlds() {
+            true => self.descriptor.broad_phase.worlds as usize + 1,
+            false => 0,
+        }
     }
 
     fn ghosts(
@@ -195,6 +205,7 @@ impl<C: Communicator> Ranks<C> {
         let part = self.partition.part(self.ranks.rank());
         let mut counts = vec![0u32; local.len()];
         let mut pairs = Vec::with_capacity(result.pairs.len());
+        let mut world_pairs = vec![0; self.counted_worlds()];
         for Pair { a, b } in result.pairs {
             let [of_a, of_b] = [a, b].map(|object| corners[object as usize]);
             let [id_a, id_b] = [a, b].map(|object| local.id(object));
@@ -204,6 +215,11 @@ impl<C: Communicator> Ranks<C> {
                 let is_at_a = (0..3).filter(|&axis| of_a[axis] > of_b[axis]).count() > 1;
                 counts[if is_at_a { a } else { b } as usize] += 1;
                 pairs.push(ids);
+                // The number of a box of all worlds is the largest.
+                if let Some(last) = world_pairs.len().checked_sub(1) {
+                    let world = local.world(a).min(local.world(b)) as usize;
+                    world_pairs[world.min(last)] += 1;
+                }
             }
         }
         self.pairs_of.clear();
@@ -220,6 +236,7 @@ impl<C: Communicator> Ranks<C> {
         Ok(StepPairs {
             all_pairs: pairs.len() as u64,
             pairs,
+            world_pairs,
             ghosts: places
                 .map(|places| places.iter().filter(|&&place| place == NONE).count())
                 .iter()

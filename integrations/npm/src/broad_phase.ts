@@ -91,8 +91,14 @@ export abstract class BroadPhase implements Answers {
     /** Returns the pairs of the last step: two object indices each, the smaller first. Rejects like `readRayHits`. */
     abstract readPairs(): Promise<Uint32Array>;
 
-    /** Returns the number of pairs in each world. Rejects like `readPairs`. */
+    /** Returns the number of pairs in each world, then of two objects of all worlds. Rejects like `readPairs`. */
     abstract readWorldPairs(): Promise<Uint32Array>;
+
+    /**
+     * Order `"sorted"`: pairs come by world, and world w has the pairs `offsets[w]` to `offsets[w + 1] - 1`; two more
+     * offsets than worlds. Else, or with one world, empty. Rejects like `readPairs`.
+     */
+    abstract readWorldOffsets(): Promise<Uint32Array>;
 
     abstract readRayHits(): Promise<RayHits>;
 

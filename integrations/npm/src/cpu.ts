@@ -36,7 +36,7 @@ export type Request = { readonly id?: number } & (
 );
 
 /** Kinds of results to read. @internal */
-export type ReadKind = "pairs" | "worldPairs" | "rays" | "queries" | "counters" | "events";
+export type ReadKind = "pairs" | "worldPairs" | "worldOffsets" | "rays" | "queries" | "counters" | "events";
 
 /** Response of the worker to the request with the same id. @internal */
 export type Response = { readonly id: number } & (
@@ -160,6 +160,10 @@ export class CpuBroadPhase extends BroadPhase {
 
     readWorldPairs(): Promise<Uint32Array> {
         return this.#read("worldPairs");
+    }
+
+    readWorldOffsets(): Promise<Uint32Array> {
+        return this.#read("worldOffsets");
     }
 
     readRayHits(): Promise<RayHits> {

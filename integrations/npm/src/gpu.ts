@@ -126,7 +126,18 @@ export class GpuBroadPhase extends BroadPhase {
         return this.#context.promised(async () => {
             const { rows } = await this.#recording.read(LACKS.worldPairs, () => {
                 const { perWorld } = this.#recording.last().outputs.pairs;
-                return perWorld === null ? [] : [{ buffer: perWorld, words: 1, rows: this.#options.worlds ?? 1 }];
+                return perWorld === null ? [] : [{ buffer: perWorld, words: 1, rows: this.#options.worlds! + 1 }];
+            });
+            return rows[0] ?? new Uint32Array();
+        });
+    }
+
+    readWorldOffsets(): Promise<Uint32Array> {
+        return this.#context.promised(async () => {
+            const { rows } = await this.#recording.read(LACKS.pairs, () => {
+                const { worldOffsets } = this.#recording.last().outputs.pairs;
+                const rows = this.#options.worlds! + 2;
+                return worldOffsets === null ? [] : [{ buffer: worldOffsets, words: 1, rows }];
             });
             return rows[0] ?? new Uint32Array();
         });

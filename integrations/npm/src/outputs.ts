@@ -11,8 +11,10 @@ export interface RowsOutput {
 
 /** Pairs of a step, as two `u32` object indices, the smaller one first. Counter words 10 and 11: number of pairs. */
 export interface PairOutput extends RowsOutput {
-    /** Number of pairs in each world, as `u32`. `null` with one world. */
+    /** Number of pairs in each world, then of two objects of all worlds, as `u32`. `null` with one world. */
     readonly perWorld: GPUBuffer | null;
+    /** Order `"sorted"`: world w has the rows `worldOffsets[w]` to `worldOffsets[w + 1] - 1`. `null` with one world. */
+    readonly worldOffsets: GPUBuffer | null;
 }
 
 /** One list of rows per ray or query, all in one buffer. */
@@ -120,6 +122,7 @@ export class Outputs implements StepOutput {
             buffer: this.#get(Output.Pairs, "pairs"),
             capacity: this.capacity(Output.Pairs),
             perWorld: this.find(Output.WorldPairs) ?? null,
+            worldOffsets: this.find(Output.WorldOffsets) ?? null,
         };
     }
 

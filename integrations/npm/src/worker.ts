@@ -42,6 +42,8 @@ function answer(of: Answer, what: Exclude<ReadKind, "events">): unknown {
                 return of.pairs();
             case "worldPairs":
                 return of.world_pairs();
+            case "worldOffsets":
+                return of.world_offsets();
             case "rays":
                 return { objects: of.ray_objects(), t: of.ray_t(), offsets: of.ray_offsets(), any: of.ray_any() };
             case "queries":

@@ -85,12 +85,22 @@ for (const cpu of [false, true]) {
             const worlds = Uint32Array.from({ length: count }, (_, object) => object % 3);
             const parted = await lib.BroadPhase.create({ cpu, order: "sorted", worlds: 3 });
             parted.step({ objects, worlds });
-            const wanted = pairsOf(objects, (a, b) => worlds[a] === worlds[b]);
-            equal(await parted.readPairs(), wanted, "worlds");
-            const perWorld = [0, 0, 0];
-            for (let pair = 0; pair < wanted.length; pair += 2) perWorld[worlds[wanted[pair]]] += 1;
+            const of = [0, 1, 2].map((world) => [
+                ...pairsOf(objects, (a, b) => worlds[a] === world && worlds[b] === world),
+            ]);
+            equal(await parted.readPairs(), of.flat(), "worlds");
+            const perWorld = [...of.map((pairs) => pairs.length / 2), 0];
             equal(await parted.readWorldPairs(), perWorld, "pairs of worlds");
+            const offsets = [0];
+            for (const count of perWorld) offsets.push(offsets.at(-1) + count);
+            equal(await parted.readWorldOffsets(), offsets, "offsets of worlds");
             parted.dispose();
+            for (const options of [{ worlds: 3 }, { order: "sorted" }]) {
+                const other = await lib.BroadPhase.create({ cpu, ...options });
+                other.step(options.worlds === 3 ? { objects, worlds } : { objects });
+                equal(await other.readWorldOffsets(), [], "no offsets");
+                other.dispose();
+            }
         }, cpu);
     });
 
@@ -560,7 +570,7 @@ test("GPU: what lacks room for pairs has its hits, and no events", async () => {
         const wanted = [0, 1].map((world) => pairsOf(crowd, (a, b) => worlds[a] === world && worlds[b] === world));
         equal(
             await perWorld,
-            wanted.map((pairs) => pairs.length / 2),
+            [...wanted.map((pairs) => pairs.length / 2), 0],
             "pairs of worlds",
         );
         parted.dispose();

@@ -15,9 +15,15 @@ test("a lost device rejects every promise and is told by every call", async () =
         await broadPhase.readPairs();
         broadPhase.step({ objects, rays: rays(2, 10, 12), partners: {} });
         const reads = (of) =>
-            ["readPairs", "readWorldPairs", "readRayHits", "readQueryResults", "readCounters", "readEvents"].filter(
-                (name) => name in of,
-            );
+            [
+                "readPairs",
+                "readWorldPairs",
+                "readWorldOffsets",
+                "readRayHits",
+                "readQueryResults",
+                "readCounters",
+                "readEvents",
+            ].filter((name) => name in of);
         const pending = [broadPhase, set].flatMap((of) => reads(of).map((name) => thrown(() => of[name]())));
         broadPhase.device.destroy();
         const under = await Promise.all(pending);
@@ -39,7 +45,7 @@ test("a lost device rejects every promise and is told by every call", async () =
         next.dispose();
         return { under, later, thrownBy, after };
     });
-    assert.equal(told.under.length, 9);
+    assert.equal(told.under.length, 10);
     for (const error of [...told.under, ...told.later, ...told.thrownBy]) {
         assert.match(error, /^DeviceLostError: the device is lost: /);
     }

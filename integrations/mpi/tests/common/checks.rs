@@ -188,7 +188,7 @@ pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 
             let mut pairs = collected(all, &step.pairs);
             pairs.sort_unstable();
             let ghosts = collected(all, &[step.ghosts as u64]).iter().sum::<u64>();
-            (pairs, step.all_pairs, step.invalid, ghosts as usize)
+            (pairs, step.all_pairs, step.world_pairs, step.invalid, ghosts as usize)
         })
         .collect();
     if all.rank() > 0 {
@@ -213,9 +213,11 @@ pub fn steps<C: Communicator>(all: &C, round: usize, device: Device) -> [usize; 
     };
     let expected = given.step(RayMode::Closest, &scene);
     let invalid = u64::from(expected.counters.invalid);
+    let of_worlds: Vec<_> = expected.world_pairs.iter().map(|&count| u64::from(count)).collect();
     let expected = sorted_pairs(&expected);
-    for (step, (pairs, all_pairs, not_there, _)) in found.iter().enumerate() {
+    for (step, (pairs, all_pairs, world_pairs, not_there, _)) in found.iter().enumerate() {
         assert!(*pairs == expected, "pairs of step {step}, {}", given.what);
+        assert_eq!(*world_pairs, of_worlds, "step {step}, {}", given.what);
         assert_eq!(
             [*all_pairs, *not_there],
             [expected.len() as u64, invalid],

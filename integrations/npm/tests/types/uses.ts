@@ -67,6 +67,7 @@ export async function onGpu(): Promise<void> {
         const buffers: (GPUBuffer | null)[] = [
             output.pairs.buffer,
             output.pairs.perWorld,
+            output.pairs.worldOffsets,
             output.rays.offsets,
             output.queries.buffer,
             output.events.rows,

@@ -25,6 +25,10 @@ impl Answer {
         words(&self.result.world_pairs)
     }
 
+    pub fn world_offsets(&self) -> Uint32Array {
+        words(&self.result.world_offsets)
+    }
+
     pub fn ray_objects(&self) -> Uint32Array {
         let objects: Vec<_> = self.result.ray_hits.iter().map(|hit| hit.object).collect();
         words(&objects)

@@ -28,6 +28,7 @@ pub enum Output {
     Counters,
     Pairs,
     WorldPairs,
+    WorldOffsets,
     Rays,
     RayOffsets,
     Queries,
@@ -448,6 +449,7 @@ fn buffer_of(output: &StepOutput, which: Output) -> Option<&wgpu::Buffer> {
         Output::Counters => Some(counters),
         Output::Pairs => Some(&pairs.as_ref()?.buffer),
         Output::WorldPairs => pairs.as_ref()?.per_world.as_ref(),
+        Output::WorldOffsets => pairs.as_ref()?.world_offsets.as_ref(),
         Output::Rays => {
             let of_all = rays.hits.as_ref().map(|hits| &hits.buffer);
             rays.closest.as_ref().or(rays.any.as_ref()).or(of_all)
