@@ -175,7 +175,7 @@ fn pixels(letter: char) -> impl Iterator<Item = Vec2> {
     const LETTERS: &str = "0123456789ABCDEGHIMNOPRSTUVWL.-()";
     const ROWS: [u16; 33] = [
         0o75557, 0o26227, 0o71747, 0o71717, 0o55711, 0o74717, 0o74757, 0o71111, 0o75757, 0o75717, 0o75755, 0o65656,
-        0o74447, 0o65556, 0o74647, 0o74557, 0o55755, 0o72227, 0o57755, 0o65555, 0o25552, 0o75744, 0o65655, 0o74717,
+        0o74447, 0o65556, 0o74647, 0o74557, 0o55755, 0o72227, 0o57755, 0o57775, 0o25552, 0o75744, 0o65655, 0o74717,
         0o72222, 0o55557, 0o55552, 0o55775, 0o44447, 0o00002, 0o00700, 0o12221, 0o42224,
     ];
     let rows = LETTERS.find(letter).map_or(0, |index| ROWS[index]);

@@ -8,8 +8,9 @@ use bevy_gpu_broad_phase::avian3d::AvianBroadPhasePlugin;
 
 use crate::{COUNTS, app, noise};
 
-/// Frames until bodies sleep.
-const WARM_UP: usize = 60;
+/// Frames until bodies sleep and drops disappear.
+const WARM_UP: usize = 75;
+const WARM_UP_OF_FLIGHT: usize = 5;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
@@ -53,10 +54,14 @@ pub fn compare(frames: usize) {
             let mut apps = ENGINES.map(|engine| open(engine, state, count));
             let mut times: [Vec<Times>; 3] = Default::default();
             let mut moved = 0;
-            for frame in 0..WARM_UP + frames {
+            let warm_up = match state {
+                State::AllMove => WARM_UP_OF_FLIGHT,
+                _ => WARM_UP,
+            };
+            for frame in 0..warm_up + frames {
                 for (app, times) in apps.iter_mut().zip(&mut times) {
                     let took = step(app);
-                    if frame >= WARM_UP {
+                    if frame >= warm_up {
                         times.push(took);
                     }
                 }
@@ -152,7 +157,7 @@ fn fly(app: &mut App, count: u32) {
     let side = (6.0 * count as f32).cbrt();
     for index in 0..count {
         let at = |axis| side * noise(index * 3 + axis);
-        let velocity = |axis| 16.0 * (noise(index * 3 + axis + 77_777) - 0.5);
+        let velocity = |axis| 60.0 * (noise(index * 3 + axis + 77_777) - 0.5);
         let velocity = LinearVelocity(Vec3::new(velocity(0), velocity(1), velocity(2)));
         app.world_mut()
             .spawn((cube(Transform::from_xyz(at(0), at(1), at(2))), velocity));
@@ -173,7 +178,7 @@ fn lie(app: &mut App, count: u32) {
 
 fn rain(count: u32) -> impl FnMut(Commands, Local<Vec<Entity>>) {
     let each = (count / 500) as usize;
-    let mut number = 0;
+    let mut number = 0u32;
     move |mut commands: Commands, mut drops: Local<Vec<Entity>>| {
         for _ in 0..each {
             number += 1;

@@ -1,8 +1,6 @@
 use std::marker::PhantomData;
-use std::time::Duration;
 
-use bevy::ecs::change_detection::Tick;
-use bevy::ecs::system::{StaticSystemParam, SystemChangeTick, SystemParamItem};
+use bevy::ecs::system::{StaticSystemParam, SystemParamItem};
 use bevy::platform::time::Instant;
 use bevy::prelude::*;
 
@@ -14,9 +12,6 @@ use super::avian::data_structures::pair_key::PairKey;
 use super::avian::dynamics::joints::joint_graph::JointGraph;
 use super::avian::prelude::*;
 use super::search::{Overlap, Search};
-
-/// Ages of change ticks wrap at 2^32. Older scans are repeated.
-const MAX_SCAN_AGE: u32 = 1 << 30;
 
 /// Replaces Avian's [`BvhBroadPhasePlugin`] by the CPU engine of `gpu-broad-phase`.
 ///
@@ -50,7 +45,7 @@ impl<H: CollisionHooks> AvianBroadPhasePlugin<H> {
 
     /// Stops Avian from optimizing its [`ColliderTrees`] in each step.
     ///
-    /// Spatial queries stay correct, but get slower as colliders move. This broad phase does not search these trees.
+    /// Spatial queries and steps in which few colliders move stay correct, but get slower as colliders move.
     #[must_use]
     pub const fn without_tree_optimization(mut self) -> Self {
         self.optimizes_trees = false;
@@ -80,47 +75,28 @@ where
 
 #[expect(clippy::too_many_arguments, reason = "parameters of a system")]
 fn collect_pairs<H: CollisionHooks>(
-    time: Res<Time<Physics>>,
     trees: Res<ColliderTrees>,
     moved: Res<MovedProxies>,
-    keys: Query<Ref<ColliderTreeProxyKey>>,
-    ticks: SystemChangeTick,
     hooks: StaticSystemParam<H>,
     mut commands: Commands,
     mut graph: ResMut<ContactGraph>,
     joints: Res<JointGraph>,
     mut diagnostics: ResMut<CollisionDiagnostics>,
     mut search: Local<Search>,
-    mut searched: Local<Duration>,
-    mut scanned: Local<Tick>,
 ) where
     for<'w, 's> SystemParamItem<'w, 's, H>: CollisionHooks,
 {
     let began = Instant::now();
-    let now = ticks.this_run();
-    // Moved proxies of a skipped step are unknown.
-    let is_next_step = *searched + time.delta() == time.elapsed();
-    if !is_next_step || now.get().wrapping_sub(scanned.get()) > MAX_SCAN_AGE {
-        *search = Search::default();
-        *scanned = now;
-    }
-    *searched = time.elapsed();
     let moved = moved.proxies();
     if moved.is_empty() {
         diagnostics.broad_phase += began.elapsed();
         return;
     }
-    // Avian clears its list of moved proxies after the solver, so it may lack colliders added since the last search.
-    let changed = keys
-        .iter()
-        .filter(|key| key.last_changed().is_newer_than(*scanned, now));
-    let found = search.run(&trees, moved, changed.map(|key| *key), &graph);
-    *scanned = now;
+    let found = search.run(&trees, moved, &graph);
     let mut overlaps = match found {
         Ok(overlaps) => overlaps,
         Err(error) => {
             bevy::log::error_once!("broad phase: {error}");
-            *search = Search::default();
             return;
         }
     };

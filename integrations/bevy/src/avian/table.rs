@@ -38,20 +38,6 @@ impl Table {
         self.fill_moving(trees, ColliderTreeType::Dynamic, layers);
     }
 
-    /// Fills the table with the proxies of `keys`.
-    pub fn fill_with(&mut self, trees: &ColliderTrees, keys: &[ColliderTreeProxyKey]) {
-        self.clear();
-        for &key in keys {
-            match trees.get_proxy(key) {
-                Some(proxy) => {
-                    self.moving.push(boxed(trees, key, proxy, Layers::UNUSED));
-                    self.name(key, proxy);
-                }
-                None => self.push_hole(),
-            }
-        }
-    }
-
     /// Proxies keep their distance from the first one, so removed ones leave a hole.
     fn fill_moving(&mut self, trees: &ColliderTrees, kind: ColliderTreeType, layers: Layers) {
         let first = self.moving.len();
@@ -85,16 +71,13 @@ impl Table {
 
 /// Layers of boxes. Avian has 32, the engine 16, so two of Avian's share a bit. Its own are tested for each new pair.
 #[derive(Clone, Copy)]
-pub(super) struct Layers {
+struct Layers {
     are_used: bool,
 }
 
 impl Layers {
-    /// The boxes are on all layers.
-    pub const UNUSED: Self = Self { are_used: false };
-
     /// Layers are used if they keep any two proxies apart.
-    pub fn of(trees: &ColliderTrees) -> Self {
+    fn of(trees: &ColliderTrees) -> Self {
         let all = || trees.iter_trees().flat_map(|tree| tree.proxies.iter());
         let used = all().fold(0, |used, (_, proxy)| used | proxy.layers.memberships.0);
         let admits_all = |proxy: &ColliderTreeProxy| {
@@ -107,11 +90,7 @@ impl Layers {
     }
 
     fn word(self, proxy: &ColliderTreeProxy) -> u32 {
-        // A query on all layers has to find every box, whose layers may have changed since.
-        let fold = |bits: u32| match (bits | bits >> 16) & 0xffff {
-            0 => 0xffff,
-            folded => folded,
-        };
+        let fold = |bits: u32| (bits | bits >> 16) & 0xffff;
         match self.are_used {
             true => fold(proxy.layers.memberships.0) | fold(proxy.layers.filters.0) << 16,
             false => Aabb::ALL_LAYERS,
@@ -120,12 +99,7 @@ impl Layers {
 }
 
 /// Returns the box of a proxy. It is static if it finds no static boxes.
-pub(super) fn boxed(
-    trees: &ColliderTrees,
-    key: ColliderTreeProxyKey,
-    proxy: &ColliderTreeProxy,
-    layers: Layers,
-) -> Aabb {
+fn boxed(trees: &ColliderTrees, key: ColliderTreeProxyKey, proxy: &ColliderTreeProxy, layers: Layers) -> Aabb {
     let bounds = trees.tree_for_type(key.tree_type()).get_proxy_aabb(key.id());
     let Some(bounds) = bounds else {
         return Aabb::point([0.0; 3]).with_group(Aabb::EXCLUDED);
