@@ -18,8 +18,9 @@ use super::search::{Overlap, Search};
 /// Contact pairs are those of Avian's plugin. A step adds them in the order of their entities' indices, so the order
 /// does not depend on trees or threads.
 ///
-/// - **Steps without moved colliders** cost nothing. A collider counts as moved if it left its
-///   [`EnlargedAabb`](super::avian::collision::collider::EnlargedAabb) or was added.
+/// - **Moved colliders** are those that left their [`EnlargedAabb`](super::avian::collision::collider::EnlargedAabb) or
+///   were added. A step without any searches nothing. If they are fewer than a quarter, their boxes query Avian's
+///   trees.
 /// - **Hooks**: [`CollisionHooks::filter_pairs`] is called once per new pair, in the order of pairs, on one thread.
 /// - **Threads**: the feature `rayon` lets the search use all threads of rayon's pool.
 pub struct AvianBroadPhasePlugin<H: CollisionHooks = ()> {
@@ -113,8 +114,10 @@ fn collect_pairs<H: CollisionHooks>(
     diagnostics.broad_phase += began.elapsed();
 }
 
-/// Returns the proxies in the order of Avian's own pairs, `None` if it would add no pair. There, moved proxies search in
-/// turn. A pair of two is added by the first of them, and by the second one only if that is a sensor.
+/// Returns the proxies in the order of Avian's own pairs, `None` if it would add no pair.
+///
+/// In Avian, moved proxies search in turn. Of two moved ones, the second by tree and id finds the first only if it is a
+/// sensor. Static proxies find static ones only if they are sensors.
 fn ordered<'a>(trees: &'a ColliderTrees, overlap: &Overlap) -> Option<[&'a ColliderTreeProxy; 2]> {
     let [first, second] = overlap.keys.map(|key| trees.get_proxy(key));
     let proxies = [first?, second?];

@@ -9,9 +9,9 @@ use super::table::Table;
 
 /// The engine searches if at least one in this many colliders moved: below, searches of Avian's trees take less time.
 const ENGINE_SHARE: usize = 4;
-/// Pairs and moved proxies per task.
 const PAIRS_PER_TASK: usize = 4096;
-const PROXIES_PER_TASK: usize = 64;
+/// More moved proxies are searched on all threads.
+const MAX_OF_ONE_THREAD: usize = 256;
 
 /// Two proxies whose boxes overlap and that are no contact pair yet.
 pub(super) struct Overlap {
@@ -112,6 +112,9 @@ fn search_trees(
             let place = places.of(key);
             for kind in ColliderTreeType::ALL {
                 let tree = trees.tree_for_type(kind);
+                if tree.proxies.is_empty() {
+                    continue;
+                }
                 tree.bvh.aabb_traverse(bounds, |bvh, node| {
                     let node = &bvh.nodes[node as usize];
                     let first = node.first_index as usize;
@@ -135,10 +138,10 @@ fn search_trees(
         }
         overlaps
     };
-    if moved.len() <= PROXIES_PER_TASK {
+    if moved.len() <= MAX_OF_ONE_THREAD {
         return search(moved);
     }
-    let found = moved.par_chunk_map(ComputeTaskPool::get(), PROXIES_PER_TASK, |_, keys| search(keys));
+    let found = moved.par_splat_map(ComputeTaskPool::get(), None, |_, keys| search(keys));
     found.into_iter().flatten().collect()
 }
 
