@@ -124,7 +124,7 @@ fn boxes() -> impl Iterator<Item = (Aabb, u32)> {
 
 /// Ends of the links of an arm, from its base on.
 fn joints(world: usize, seconds: f32) -> [Point; LINKS + 1] {
-    let seed = 1 << 24 | 64 * world;
+    let seed = (1 << 24) + 64 * world;
     let speed = 1.0 + noise(seed);
     let turn = TAU * noise(seed + 1) + speed * seconds;
     let mut pitch = 0.0;
@@ -160,8 +160,8 @@ fn check(links: &[Aabb], statics: &[Aabb], result: &StepResult) -> Result<(), Bo
         let of_world = 1 + world * BOXES..1 + (world + 1) * BOXES;
         let mut expected = Vec::new();
         for object in std::iter::once(0).chain(of_world) {
-            for link in world * LINKS..(world + 1) * LINKS {
-                let (a, b) = (&statics[object], &links[link]);
+            let a = &statics[object];
+            for (link, b) in links.iter().enumerate().skip(world * LINKS).take(LINKS) {
                 if (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis]) {
                     // Indices of static objects come first.
                     expected.push(Pair::new(object as u32, (statics.len() + link) as u32));
