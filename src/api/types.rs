@@ -11,7 +11,7 @@ pub const NONE: u32 = u32::MAX;
 /// World of an object that is in every world, and meets the objects of all. For objects only: rays and queries with it
 /// are invalid.
 ///
-/// All objects of its world are tested against it, so it suits few: a floor, walls, a light.
+/// A GPU tests it against every object, so it suits few: a floor, walls, a light.
 pub const ALL_WORLDS: u32 = number("common/prelude", "ALL_WORLDS");
 
 /// Bit of an index in [`PairEvent`] that is set for static objects. Indices are below 2^29.
