@@ -48,7 +48,8 @@ def admitted(rows: int, layers: Any, masks: Any, groups: Any, static: Any, world
         still = np.broadcast_to(np.asarray(static), rows)
         may &= ~(still[:, None] & still[None])
     if worlds is not None:
-        may &= np.equal.outer(worlds, worlds)
+        of_all = np.equal(worlds, -1)
+        may &= np.equal.outer(worlds, worlds) | of_all[:, None] | of_all
     return may
 
 
@@ -69,7 +70,14 @@ def pairs(
         inside = excluded[(excluded < len(lower)).all(axis=1)]
         meet[inside[:, 0], inside[:, 1]] = meet[inside[:, 1], inside[:, 0]] = False
     found = np.argwhere(np.triu(meet, 1)).astype(np.int64)
-    return found if worlds is None else found[np.argsort(worlds[found[:, 0]], kind="stable")]
+    return found if worlds is None else found[np.argsort(world_of(found, worlds), kind="stable")]
+
+
+def world_of(found: Array, worlds: Any) -> Array:
+    """World of each pair, 2^20 if both boxes are in all worlds."""
+    first, second = worlds[found[:, 0]], worlds[found[:, 1]]
+    either = np.where(first < 0, second, first)
+    return np.where(either < 0, 1 << 20, either)
 
 
 def ascending(rows: Array) -> Array:

@@ -231,7 +231,7 @@ def test_wrong_types_are_refused_by_name(wrong: str, name: str, call: Callable[[
         ({"static": [True, False]}, ValueError, "static has the shape"),
         ({"worlds": 0}, ValueError, "worlds has the shape"),
         ({"worlds": [0, 1, 1 << 20]}, ValueError, r"worlds\[2\] is 1048576"),
-        ({"worlds": [0, 1, -1]}, ValueError, r"worlds\[2\] is -1"),
+        ({"worlds": [0, 1, -2]}, ValueError, r"worlds\[2\] is -2"),
         ({"excluded": [0, 1]}, ValueError, "excluded has the shape"),
         ({"excluded": [[0, 1, 2]]}, ValueError, "excluded has the shape"),
         ({"excluded": [[0, -1]]}, ValueError, r"excluded\[.*\] is -1"),

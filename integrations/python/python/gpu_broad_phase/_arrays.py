@@ -100,8 +100,8 @@ def corners(name: str, given: npt.ArrayLike, dimensions: int) -> tuple[Floats, F
     raise ValueError(f"{name} has the shape {array.shape}, and {needed} is needed")
 
 
-def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None) -> Words:
-    """Returns an integer per row, or one for all rows, each below a limit."""
+def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None, least: int = 0) -> Words:
+    """Returns an integer per row, or one for all rows, within limits, modulo 2^32."""
     array = as_array(name, given)
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name}: whole numbers are needed, not {array.dtype}{_hint(array)}")
@@ -109,21 +109,22 @@ def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None
         raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
     if array.size > 0:
         smallest, largest = int(array.min()), int(array.max())
-        if smallest < 0 or largest >= below:
-            at = tuple(np.argwhere((array < 0) | (array >= below))[0].tolist())
-            raise ValueError(f"{_place(name, at)} is {array[at]}, and a number from 0 to {below - 1} is needed")
-    return array.astype(np.uint32)
+        if smallest < least or largest >= below:
+            at = tuple(np.argwhere((array < least) | (array >= below))[0].tolist())
+            raise ValueError(f"{_place(name, at)} is {array[at]}, and a number from {least} to {below - 1} is needed")
+    return array.astype(np.int64).astype(np.uint32)
 
 
-def worlds(given: npt.ArrayLike | None, rows: int) -> tuple[Words | None, int]:
+def worlds(given: npt.ArrayLike | None, rows: int, least: int = 0) -> tuple[Words | None, int]:
     """Returns a world per row, and the number of worlds. Returns None for one world."""
     if given is None:
         return None, 1
-    words = indices("worlds", given, 1 << 20, rows)
+    words = indices("worlds", given, 1 << 20, rows, least)
     if words.shape == ():
         raise ValueError(f"worlds has the shape (), and ({rows},) is needed")
-    count = int(words.max(initial=0)) + 1
-    return (words if count > 1 else None), count
+    signed = words.astype(np.int32)
+    count = int(signed.max(initial=0)) + 1
+    return (words if count > 1 or signed.min(initial=0) < 0 else None), count
 
 
 def whole(name: str, given: Any, smallest: int, largest: int) -> int:

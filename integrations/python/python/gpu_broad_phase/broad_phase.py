@@ -194,7 +194,9 @@ class BroadPhase:
         static : array_like of bool, optional
             Two static boxes never pair. If most boxes never move, an `ObjectSet` is faster.
         worlds : array_like of int, optional
-            World of each box, from 0 to 1,048,575, best without gaps. Boxes of different worlds never pair.
+            World of each box, from 0 to 1,048,575, best without gaps, or -1 for a box in all worlds, such as a floor.
+            Boxes of different worlds never pair. Pairs of two boxes in all worlds come last, after those of
+            `StepResult.world_offsets`.
         excluded : array_like of int, optional
             Shape (k, 2): pairs of rows to exclude, in any order. Pairs with a row that does not exist are ignored. With
             an `ObjectSet`, `ObjectSet.objects_of` converts handles to rows.
@@ -234,16 +236,16 @@ class BroadPhase:
                 return StepResult(found, counts, None, began, ended)
             lower, upper = arrays.corners("boxes", boxes, self._dimensions)
             rows = len(lower)
-            world_words, world_count = arrays.worlds(worlds, rows)
+            world_words, world_count = arrays.worlds(worlds, rows, least=-1)
             found, of_worlds, offsets, counts, coarse = _native.step(
                 self._engine,
                 lower=lower,
                 upper=upper,
                 layers=arrays.layer_words(rows, layers, masks),
                 groups=arrays.group_words(rows, groups, static),
-                worlds=None if world_count == 1 else world_words,
+                worlds=world_words,
                 # Rounded up, so that steps with similar numbers of worlds share pipelines.
-                world_count=1 << (world_count - 1).bit_length(),
+                world_count=1 if world_words is None else max(2, 1 << (world_count - 1).bit_length()),
                 excluded=exclusions,
                 finds_pairs=pairs,
                 checked=self._checked,
@@ -252,7 +254,7 @@ class BroadPhase:
         self._warn(coarse)
         if worlds is None or not pairs:
             return StepResult(found, counts)
-        if world_count == 1:
+        if world_words is None:
             of_worlds, offsets = np.array([len(found)]), np.array([0, len(found)])
         own_offsets = offsets[: world_count + 1] if self._sort else None
         return StepResult(found, counts, of_worlds[:world_count], world_offsets=own_offsets)
