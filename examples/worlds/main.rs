@@ -4,7 +4,7 @@
 //! cargo run --release --example worlds -- [--output DIR]
 //! ```
 //!
-//! With `--output`, writes `DIR/worlds.png`.
+//! `--output` writes `DIR/worlds.png`.
 
 use std::error::Error;
 use std::f32::consts::TAU;
@@ -58,7 +58,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         let mut last = None;
         let mut times = [Vec::new(), Vec::new()];
         let open = || block_on(BroadPhase::with_backend(&descriptor, backend));
-        let mut engines = [open()?, open()?];
+        let mut engines = match (open(), open()) {
+            (Ok(first), Ok(second)) => [first, second],
+            (Err(error), _) | (_, Err(error)) => {
+                println!("{error}");
+                continue;
+            }
+        };
         println!("{}", engines[0].adapter_info().map_or("CPU engine", |info| &info.name));
         for frame in 0..FRAMES {
             let links = links(frame as f32 / 60.0);
@@ -138,7 +144,7 @@ fn joints(world: usize, seconds: f32) -> [Point; LINKS + 1] {
     joints
 }
 
-/// Boxes of all links, by world. Links of an arm are of one group, so they make no pairs.
+/// Boxes of all links, by world. Links meet boxes and tables, not each other.
 fn links(seconds: f32) -> Vec<Aabb> {
     let of_world = |world| {
         let joints = joints(world, seconds);
@@ -147,7 +153,7 @@ fn links(seconds: f32) -> Vec<Aabb> {
                 [0, 1, 2].map(|axis| choose(joints[link][axis], joints[link + 1][axis]))
             });
             let aabb = Aabb::new(low.map(|x| x - 0.02), high.map(|x| x + 0.02));
-            aabb.with_layers(ARM, BOX | TABLE).with_group(1)
+            aabb.with_layers(ARM, BOX | TABLE)
         })
     };
     (0..WORLDS).flat_map(of_world).collect()

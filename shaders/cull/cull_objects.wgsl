@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, cull/view
+// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, common/worlds, cull/view
 
 // Sets a bit for each object and each view that sees it. A workgroup first tests the common box of its consecutive
 // records. A plane that does not cross the common box needs no test per record.
@@ -226,7 +226,6 @@ fn main(
     }
     let object = low.w;
     let world = high.w;
-    let is_in_all = world == ALL_WORLDS;
     let bounds = bounds_of(bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
     var layers = 0u;
     if (cull.filters != 0u) {
@@ -235,7 +234,7 @@ fn main(
     for (var view = 0u; view < cull.view_count; view += 1u) {
         // Number of planes, layers, world.
         let about = views[view * VIEW_VECTORS + MAX_PLANES];
-        let may_see = ((blind_views >> view) & 1u) == 0u && about.z == select(world, about.z, is_in_all);
+        let may_see = ((blind_views >> view) & 1u) == 0u && worlds_meet(about.z, world);
         var is_seen = may_see && (cull.filters == 0u || layers_meet(about.y, layers));
         let planes = (atomicLoad(&crossed[view / 4u]) >> (8u * (view % 4u))) & 0xffu;
         for (var rest = planes; rest != 0u && is_seen; rest &= rest - 1u) {

@@ -23,7 +23,7 @@ struct Query {
     search_max: vec3<f32>,
 }
 
-// World of the object tested last.
+// World of the object tested last: `accept_result` follows the test of its object.
 var<private> tested_world: u32;
 
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {

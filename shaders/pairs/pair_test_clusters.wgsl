@@ -14,8 +14,7 @@ fn visit_row(own: Own, row: Row, first: u32) {
     for (var k = part.x + share.x; k < end;) {
         let candidate = row_entry(row, k);
         // `members`: number of candidates left in this cluster and this range of the row.
-        let range_end = min(end, select(row.count, row.unwrapped, k < row.unwrapped));
-        let members = min(range_end - k, CLUSTER - candidate % CLUSTER);
+        let members = min(range_end(row, k, end) - k, CLUSTER - candidate % CLUSTER);
         let is_member = members_left > 0u || members == 1u || !has_clusters;
         let record = select(cluster_record(candidate / CLUSTER), candidate, is_member);
         let test = test_box(own, record, is_member);

@@ -127,7 +127,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// # validator.validate(&module).unwrap();
 /// ```
 ///
-/// `bp_cell_entries` omits objects on the large list, which are in no cell, and, except in the uniform scheme, boxes
+/// `bp_cell_entries` omits objects on the large list or of all worlds, which are in no cell, and, except in the uniform scheme, boxes
 /// that only reach in from another cell; walks find both. With [`Status::ENTRIES`](crate::Status::ENTRIES), the table
 /// lacks objects.
 ///

@@ -242,8 +242,8 @@ pub struct Counters {
     pub invalid: u32,
     /// Objects ignored because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED), whatever their bounds.
     pub excluded: u32,
-    /// Objects on the large list. Each is tested against all objects, because its box has an infinite bound or is too
-    /// large for the cells of every level.
+    /// Objects on the large list. Each is tested against all objects, because its box has an infinite bound, is too
+    /// large for the cells of every level, or is in all worlds.
     pub large: u32,
     /// Number of grid levels with objects, summed over the moving and the static objects' tables. 0 on the CPU
     /// unless [`count_candidates`](crate::BroadPhaseDescriptor::count_candidates) is set.

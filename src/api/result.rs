@@ -58,7 +58,7 @@ pub struct StepResult {
 
 impl StepResult {
     /// Returns the indices in [`world_pairs`](Self::world_pairs) of worlds that lack pairs, by
-    /// [`world_offsets`](Self::world_offsets). None if these are empty.
+    /// [`world_offsets`](Self::world_offsets); of a page, also those with pairs on others. None if these are empty.
     pub fn incomplete_worlds(&self) -> impl Iterator<Item = u32> + '_ {
         let held = self.world_offsets.windows(2).map(|ends| ends[1] - ends[0]);
         let worlds = (0..).zip(held.zip(&self.world_pairs));

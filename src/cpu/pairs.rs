@@ -171,6 +171,7 @@ impl PairSearch for TreeSearch<'_> {
         for ((row, &count), world) in (0..).zip(counts).zip(worlds.clone().chain(worlds)) {
             match world {
                 _ if count == 0 => {}
+                // These may meet objects of any world.
                 ALL_WORLDS => {
                     let mut pairs = Vec::new();
                     self.walk(row, &mut Found::all(&mut pairs));

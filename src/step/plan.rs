@@ -314,7 +314,9 @@ pub(crate) fn check_smallest_step(
     binding_limit: u64,
 ) -> Result<(), DescriptorError> {
     // Offsets of pairs take 4 bytes per world and 8 more.
-    check_world_count(descriptor, (binding_limit / 4 - 2).min(LARGEST_COUNT - 1))?;
+    if descriptor.pairs {
+        check_world_count(descriptor, (binding_limit / 4 - 2).min(LARGEST_COUNT - 1))?;
+    }
     let basis = Basis {
         descriptor,
         demand: &Demand::default(),

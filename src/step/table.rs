@@ -62,8 +62,10 @@ impl TableEngine {
             return Vec::new();
         };
         let params = &built.plan.params;
-        let values = (params.is_uniform()).then_some((built.plan.sorted().values, fixed::VALUES));
-        let worlds = (params.has_worlds()).then_some((moving::WORLDS, fixed::WORLDS));
+        let values = params
+            .is_uniform()
+            .then_some((built.plan.sorted().values, fixed::VALUES));
+        let worlds = params.has_worlds().then_some((moving::WORLDS, fixed::WORLDS));
         let bound = WALKED.into_iter().chain(values).chain(worlds);
         bound.map(|(of, id)| Input::whole(id, self.buffers.get(of))).collect()
     }

@@ -17,7 +17,7 @@ fn descriptors() -> Vec<BroadPhaseDescriptor<'static>> {
     (capacities.entries, capacities.results) = (Some(u32::MAX), Some(u32::MAX));
     let margins = [1e-40, f32::MAX].map(|margin| BroadPhaseDescriptor { margin, ..all });
     let worlds =
-        [(3, true), ((1 << 25) - 2, false)].map(|(worlds, pairs)| BroadPhaseDescriptor { worlds, pairs, ..all });
+        [(3, true), ((1 << 29) - 1, false)].map(|(worlds, pairs)| BroadPhaseDescriptor { worlds, pairs, ..all });
     let periods = [[power(-100), 0.0, power(90)], [1.5, power(90), power(-100)], [3.0; 3]];
     let periods = periods.map(|periods| BroadPhaseDescriptor { periods, ..all });
     let cells = [power(-100), power(100)].map(|cell_size| Scheme::Uniform { cell_size });

@@ -10,7 +10,7 @@ pub struct Objects {
     pub boxes: Vec<Aabb>,
     /// Id of each box: any number that no other box on any rank has.
     pub ids: Vec<u64>,
-    /// World of each box. Empty with one world.
+    /// World of each box, or [`ALL_WORLDS`](gpu_broad_phase::ALL_WORLDS). Empty with one world.
     pub worlds: Vec<u32>,
     /// User data that moves with its box, [`user_bytes`](crate::RanksDescriptor::user_bytes) for each. Data of box `i`
     /// starts at byte `i * user_bytes`.

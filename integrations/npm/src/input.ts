@@ -137,7 +137,7 @@ export interface Statics {
     readonly objects: Boxes;
     /** Version of the static objects. Change it whenever they change. Default: 0. */
     readonly version?: number;
-    /** World of each object. Required with several worlds, and refused without the option `worlds`. */
+    /** World of each object, 0xffffffff for one in all. Required with several worlds, refused without `worlds`. */
     readonly worlds?: WordRows;
     /** Generation of each object, which distinguishes successive objects with the same index in events. */
     readonly generations?: WordRows;
@@ -163,7 +163,7 @@ export interface StepInput extends QueryInput {
     readonly objects: Boxes;
     /** Number of objects to use, from the first one on, if it is computed on the GPU. */
     readonly objectCount?: DeviceCount;
-    /** World of each object. Required with several worlds, and refused without the option `worlds`. */
+    /** World of each object, 0xffffffff for one in all. Required with several worlds, refused without `worlds`. */
     readonly worlds?: WordRows;
     /** Generation of each object, which distinguishes successive objects with the same index in events. */
     readonly generations?: WordRows;

@@ -11,9 +11,9 @@ export interface RowsOutput {
 
 /** Pairs of a step, as two `u32` object indices, the smaller one first. Counter words 10 and 11: number of pairs. */
 export interface PairOutput extends RowsOutput {
-    /** Number of pairs in each world, then of two objects of all worlds, as `u32`. `null` with one world. */
+    /** Pairs in each world, then of two objects of all worlds, as `u32`. `null` with one world. */
     readonly perWorld: GPUBuffer | null;
-    /** Order `"sorted"`: world w has the rows `worldOffsets[w]` to `worldOffsets[w + 1] - 1`. `null` with one world. */
+    /** World w has the rows `worldOffsets[w]` to `worldOffsets[w + 1] - 1`. `null` if unsorted or with one world. */
     readonly worldOffsets: GPUBuffer | null;
 }
 

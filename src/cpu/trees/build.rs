@@ -208,7 +208,12 @@ fn classes(keys: &[u64], counts: &[u32]) -> Vec<u64> {
     let class_of = |key: u64| key & !(EXPONENT_MASK << EXPONENT_SHIFT) | class(exponent(key)) << EXPONENT_SHIFT;
     let mut classes = Vec::with_capacity(keys.len());
     let mut counts = counts.iter();
-    for keys in keys.chunk_by(|a, b| a >> WORLD_SHIFT == b >> WORLD_SHIFT) {
+    // Objects of all worlds share these bits with keys of no tree.
+    let are_of_one_world = |a: &u64, b: &u64| {
+        let are_in_trees = [*a < INFINITE, *b < INFINITE];
+        a >> WORLD_SHIFT == b >> WORLD_SHIFT && are_in_trees[0] == are_in_trees[1]
+    };
+    for keys in keys.chunk_by(are_of_one_world) {
         let are_few = counts.by_ref().take(keys.len()).sum::<u32>() <= FEW;
         classes.extend(keys.iter().map(|&key| match key {
             INFINITE.. => key,

@@ -196,7 +196,7 @@ impl TablePlan {
             ..base
         };
         let [layout, source_worlds] = input.layouts;
-        // A copy, which later steps read.
+        // A copy, which `order_worlds` reads in later steps.
         let source_worlds = source_worlds.or(input.is_static.then_some(SourceLayout::WORDS));
         let copies = input.statics > 0 || input.object_limit.is_some() || input.behind_objects.is_some();
         Ok(Self {

@@ -5,7 +5,7 @@ use super::*;
 use crate::common::daily_or_full;
 use glam::{DMat3, DQuat, DVec3, dvec3};
 use gpu_broad_phase::cpu::CpuBroadPhase;
-use gpu_broad_phase::{Source, Statics};
+use gpu_broad_phase::{ALL_WORLDS, Source, Statics};
 
 const SHAPES: &str = "
     struct Shape {
@@ -398,8 +398,11 @@ impl ShapeScene {
                 _ => {}
             }
         }
-        let mut world = || rng.below(worlds as usize) as u32;
-        let all_worlds = if worlds > 1 {
+        let mut world = || match rng.once_in(12) {
+            true => ALL_WORLDS,
+            false => rng.below(worlds as usize) as u32,
+        };
+        let world_ids = if worlds > 1 {
             (0..count).map(|_| world()).collect()
         } else {
             Vec::new()
@@ -408,7 +411,7 @@ impl ShapeScene {
             descriptor,
             shapes,
             boxes,
-            worlds: all_worlds,
+            worlds: world_ids,
             statics,
             rays: Vec::new(),
             queries: Vec::new(),
