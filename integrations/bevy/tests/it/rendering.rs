@@ -178,8 +178,12 @@ fn frames_do_not_wait_for_the_device() {
         assert_eq!(told(app.world()), brute_force(app.world_mut()));
     }
     let mut waits = Vec::new();
-    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/src")).unwrap() {
-        let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/src");
+    let folders = [source.to_owned(), format!("{source}/avian")];
+    let files = folders.iter().flat_map(|folder| std::fs::read_dir(folder).unwrap());
+    let files = files.map(|file| file.unwrap().path());
+    for file in files.filter(|file| file.is_file()) {
+        let text = std::fs::read_to_string(&file).unwrap();
         // `record_read_back` does not wait.
         let text = text.replace("record_read_back(", "");
         for word in [
