@@ -213,7 +213,10 @@ pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScen
     let objects: Vec<Compared> = (0..)
         .zip(&all)
         .map(|(index, object)| {
-            let world = worlds.get(index as usize).copied().unwrap_or(0);
+            let world = match descriptor.worlds {
+                1 => 0,
+                _ => worlds[index as usize],
+            };
             (index, as_compared(descriptor, object), world)
         })
         .filter(|(_, object, world)| {

@@ -1,7 +1,7 @@
 //! Steps that follow each other give the results of new broad phases. `GPU_BROAD_PHASE_WILD` selects scenes.
 
 use gpu_broad_phase::cpu::{CpuBroadPhase, step_scene_where};
-use gpu_broad_phase::{Aabb, Growth, Pair, Scene};
+use gpu_broad_phase::{ALL_WORLDS, Aabb, Growth, Pair, Scene};
 use rayon::prelude::*;
 use wild::{Rng, Wild, caught};
 
@@ -45,7 +45,10 @@ fn advance(wild: &mut Wild, pace: f32, worlds: u32, rng: &mut Rng) {
         4 => wild.objects[any].layers ^= rng.one_of(&[1, 1 << 16]),
         5 => wild.excluded.push(Pair::new(any as u32, other as u32)),
         6 => wild.excluded.clear(),
-        7 if worlds > 1 => wild.worlds[any] = rng.below(worlds as usize + 1) as u32,
+        7 if worlds > 1 => {
+            let existing = rng.below(worlds as usize) as u32;
+            wild.worlds[any] = rng.one_of(&[existing, worlds, ALL_WORLDS]);
+        }
         8 | 9 => {
             wild.objects.push(wild.objects[other]);
             if worlds > 1 {
