@@ -245,7 +245,7 @@ pub mod internals {
 
     pub use crate::gpu::work_log::{Work, watch};
     pub use crate::layout::digits::sort_digits;
-    pub use crate::layout::{blocks, grid};
+    pub use crate::layout::{blocks, grid, worlds};
 
     pub mod counters {
         pub use crate::api::counters::word::*;

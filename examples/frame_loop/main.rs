@@ -1,6 +1,6 @@
-//! For physics engines: a frame loop without a window, with moving and static objects, a narrow phase over the pairs,
+//! For physics engines: a frame loop without a window, with moving and static objects, a narrow phase,
 //! begin and end events on the host, rays through a query set, and growing outputs. Each frame is one encoder, and no
-//! call waits. Later frames recover from a dropped encoder. The last one is compared with the CPU.
+//! call waits. Later frames recover from a dropped encoder. The last is compared with the CPU.
 
 use std::collections::VecDeque;
 use std::error::Error;

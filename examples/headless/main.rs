@@ -1,5 +1,5 @@
 //! For programs without a wgpu device: opens one, then moves boxes in a loop of frames, and prints the pairs that begin
-//! and end. Waits only if more than three frames are on their way to the host.
+//! and end. Waits only if over three frames are on the way.
 //!
 //! ```sh
 //! cargo run --release --example headless

@@ -1,4 +1,5 @@
-// uses: common/box, common/clusters, common/prelude, common/workgroup, pairs/pair_params, table/cell_order, table/worlds
+// uses: common/box, common/clusters, common/prelude, common/workgroup, pairs/pair_params, table/cell_order
+// uses: table/worlds
 
 // Writes the buffers that walks read.
 //   starts   starts[k] is the first sorted entry with a key of at least k

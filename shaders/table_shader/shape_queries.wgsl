@@ -12,7 +12,7 @@ struct Nearest {
     is_complete: bool,
 }
 
-// Covers the rounding of distances: of the caller's, and of those to boxes.
+// Covers the rounding of distances.
 const DISTANCE_SLACK: f32 = 0x1p-18;
 
 fn words_low(query: Query) -> vec4<u32> {

@@ -127,9 +127,9 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// # validator.validate(&module).unwrap();
 /// ```
 ///
-/// `bp_cell_entries` omits objects on the large list or of all worlds, which are in no cell, and, except in the uniform scheme, boxes
-/// that only reach in from another cell; walks find both. With [`Status::ENTRIES`](crate::Status::ENTRIES), the table
-/// lacks objects.
+/// `bp_cell_entries` omits objects on the large list or of all worlds, which are in no cell, and, except in the uniform
+/// scheme, boxes that only reach in from another cell; walks find both. With
+/// [`Status::ENTRIES`](crate::Status::ENTRIES), the table lacks objects.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};

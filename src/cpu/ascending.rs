@@ -1,7 +1,7 @@
 //! Sorts pairs.
 
 use crate::api::types::Pair;
-use crate::reference::order::order_worlds::Worlds;
+use crate::layout::worlds::Worlds;
 use crate::shared::runs::{for_each, sort};
 
 /// Mean number of pairs of a bucket: few enough for the cache.

@@ -18,7 +18,7 @@ use crate::shared::runs;
 pub(super) type HitShape<'a> = dyn Fn(u32, [f32; 3], [f32; 3], f32) -> f32 + Sync + 'a;
 pub(super) type ShapeDistance<'a> = dyn Fn(u32, [f32; 3]) -> f32 + Sync + 'a;
 
-/// Covers the rounding of distances: of the caller's, and of those to boxes.
+/// Covers the rounding of distances.
 const DISTANCE_SLACK: f32 = 1.0 / (1 << 18) as f32;
 
 struct Closest<'a> {

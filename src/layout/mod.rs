@@ -5,3 +5,4 @@ pub(crate) mod counters;
 pub(crate) mod digits;
 pub mod grid;
 pub(crate) mod query_sizes;
+pub mod worlds;

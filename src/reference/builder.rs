@@ -3,7 +3,6 @@
 use bytemuck::cast_slice;
 
 use super::host::HostScene;
-use super::order::order_worlds::Worlds;
 use super::outputs::scan_output;
 use super::pairs::pair_exclude::pair_exclude;
 use super::pairs::pair_excludes::{Admits, Excludes};
@@ -29,6 +28,7 @@ use crate::layout::blocks::{Exclusions, SortParams};
 use crate::layout::counters::Held;
 use crate::layout::digits::table_digits;
 use crate::layout::grid::{Grid, PRIMARY_FLAGS, Params, Record, ordered};
+use crate::layout::worlds::Worlds;
 
 /// Buffers after the passes of one digit.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -208,11 +208,7 @@ impl Inputs {
     }
 
     pub fn world_of(&self, object: u32) -> u32 {
-        let [own, statics] = &self.params;
-        match object.checked_sub(own.static_count) {
-            Some(place) => own.world_of(&self.worlds[0], place as usize),
-            None => statics.world_of(&self.worlds[1], object as usize),
-        }
+        self.worlds().of(object)
     }
 }
 

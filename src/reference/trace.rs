@@ -2,7 +2,6 @@ use std::ops::Deref;
 
 use super::builder::{Inputs, Table, Tables};
 use super::host::HostScene;
-use super::order::order_worlds::Worlds;
 use super::order::{order_rows, order_worlds, world_offsets};
 use super::outputs::Outputs;
 use super::pairs::pair_walk::PairReads;
@@ -22,6 +21,7 @@ use crate::api::scene::Scene;
 use crate::api::types::{Pair, RayCell, RayHit, SweptRay};
 use crate::layout::blocks::{Overrides, PairBlocks, QueryBlocks, RayBlocks};
 use crate::layout::grid::SCHEME_UNIFORM;
+use crate::layout::worlds::Worlds;
 use crate::shared::lists::sort_lists;
 
 /// Every buffer of a step, as written by its pass; empty if that pass did not run. `_offsets` are scanned `_counts`.

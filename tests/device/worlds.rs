@@ -6,7 +6,7 @@ use crate::common::steps::{
 use crate::common::{Rng, adapters, daily_adapters, daily_or_full};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    ALL_WORLDS, Aabb, BroadPhaseDescriptor, Growth, Output, Pair, ResultOrder, Scene, Scheme, Source, Statics, Status,
+    ALL_WORLDS, Aabb, BroadPhaseDescriptor, Growth, Output, Pair, ResultOrder, Scene, Scheme, Source, Status,
     StepResult, cpu, wgpu,
 };
 use pollster::block_on;
@@ -41,35 +41,14 @@ impl Worlds {
     }
 
     fn scene(&self, generation: u64) -> Scene<'_> {
-        let (statics, objects) = self.objects.split_at(self.statics);
-        let (static_worlds, worlds) = self.worlds.split_at(self.statics);
-        Scene {
-            objects: objects.into(),
-            worlds: worlds.into(),
-            statics: Statics {
-                objects: statics.into(),
-                worlds: static_worlds.into(),
-                generation,
-            },
-            ..Scene::default()
-        }
-    }
-
-    fn world(&self, pair: &Pair, world_count: u32) -> u32 {
-        let own = self.worlds[pair.a as usize];
-        let own = if own == ALL_WORLDS {
-            self.worlds[pair.b as usize]
-        } else {
-            own
-        };
-        if own == ALL_WORLDS { world_count } else { own }
+        wild::scene_of(&self.objects, &self.worlds, self.statics, generation)
     }
 
     /// Pairs by brute force, by world.
     fn expected(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Vec<Pair>> {
         let mut expected = vec![Vec::new(); descriptor.worlds as usize + 1];
         for pair in brute_force::scene_pairs(descriptor, &self.scene(0)).unwrap() {
-            expected[self.world(&pair, descriptor.worlds) as usize].push(pair);
+            expected[wild::world_of(descriptor.worlds, &self.worlds, &pair) as usize].push(pair);
         }
         expected
     }
@@ -82,7 +61,7 @@ impl Worlds {
         let mut incomplete = Vec::new();
         let mut rest = &result.pairs[..];
         for (world, pairs) in (0..).zip(expected) {
-            let of_world = |pair: &&Pair| self.world(pair, expected.len() as u32 - 1) == world;
+            let of_world = |pair: &&Pair| wild::world_of(expected.len() as u32 - 1, &self.worlds, pair) == world;
             let (own, later) = rest.split_at(rest.iter().take_while(of_world).count());
             assert!(own.is_sorted_by(|a, b| a < b), "{what}: world {world}");
             let is_part = own.iter().all(|pair| pairs.binary_search(pair).is_ok());
@@ -193,7 +172,7 @@ fn an_overflow_names_the_incomplete_worlds() {
                 joined.extend(part.pairs);
             }
             if capacity > needed / 8 {
-                joined.sort_unstable_by_key(|pair| (worlds.world(pair, descriptor.worlds), *pair));
+                joined.sort_unstable_by_key(|pair| (wild::world_of(descriptor.worlds, &worlds.worlds, pair), *pair));
                 assert!(joined == expected.concat(), "{what}: joined pages");
             }
         }

@@ -8,6 +8,7 @@ use gpu_broad_phase::internals::reference::order::{
     order_firsts, order_rows, order_seconds, order_worlds, shown, world_offsets,
 };
 use gpu_broad_phase::internals::shaders;
+use gpu_broad_phase::internals::worlds::Worlds;
 use gpu_broad_phase::{ALL_WORLDS, Pair, RayHit};
 
 fn order_params(kind: usize, count: u32, [first, capacity]: [u32; 2]) -> OrderParams {
@@ -158,7 +159,7 @@ fn check_worlds(
                 ("static_worlds", bytes(of_statics)),
             ]),
         );
-        let worlds = order_worlds::Worlds {
+        let worlds = Worlds {
             of_statics,
             of_moving,
             count: params.world_count,

@@ -40,22 +40,15 @@ pub fn check_parts(
     bench.scene = format!("{}, {descriptor:?}", scene.name);
     let scheme = descriptor.scheme;
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
-    let worlds = scene.worlds(descriptor.worlds);
+    let all_worlds = scene.worlds(descriptor.worlds);
     let (statics, moving) = scene.objects.split_at(static_count);
-    let (static_worlds, worlds) = worlds.split_at(static_count.min(worlds.len()));
+    let (static_worlds, worlds) = all_worlds.split_at(static_count.min(all_worlds.len()));
     let input = gpu_broad_phase::Scene {
-        objects: Source::Host(moving),
-        worlds: Source::Host(worlds),
-        statics: gpu_broad_phase::Statics {
-            objects: Source::Host(statics),
-            worlds: Source::Host(static_worlds),
-            generation: 0,
-        },
         query: gpu_broad_phase::QueryInput {
             rays: Rays::Plain(Source::Host(&scene.rays)),
             ..Default::default()
         },
-        ..Default::default()
+        ..wild::scene_of(&scene.objects, &all_worlds, static_count, 0)
     };
     let trace = trace(descriptor, &input).unwrap();
     bench.scheme = trace.params.scheme;

@@ -4,8 +4,8 @@ use super::shapes::shape_hits;
 use super::*;
 use crate::common::daily_or_full;
 use glam::{DMat3, DQuat, DVec3, dvec3};
+use gpu_broad_phase::ALL_WORLDS;
 use gpu_broad_phase::cpu::CpuBroadPhase;
-use gpu_broad_phase::{ALL_WORLDS, Source, Statics};
 
 const SHAPES: &str = "
     struct Shape {
@@ -482,19 +482,7 @@ impl ShapeScene {
     }
 
     fn scene(&self, generation: u64) -> Scene<'_> {
-        let (statics, objects) = self.boxes.split_at(self.statics);
-        let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
-        Scene {
-            objects: Source::Host(objects),
-            worlds: Source::Host(worlds),
-            statics: Statics {
-                objects: Source::Host(statics),
-                worlds: Source::Host(static_worlds),
-                generation,
-            },
-            query: QueryInput::default(),
-            ..Scene::default()
-        }
+        wild::scene_of(&self.boxes, &self.worlds, self.statics, generation)
     }
 
     fn hits(&self, ray: &SweptRay, boxes: &[RayHit]) -> Vec<Candidate> {

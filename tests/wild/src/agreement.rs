@@ -170,7 +170,7 @@ fn world_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, pairs: 
     let worlds = worlds_of(scene);
     let mut counts = vec![0; descriptor.worlds as usize + 1];
     for pair in pairs {
-        counts[world_of(descriptor, &worlds, pair) as usize] += 1;
+        counts[world_of(descriptor.worlds, &worlds, pair) as usize] += 1;
     }
     counts
 }
@@ -180,10 +180,11 @@ fn worlds_of(scene: &Scene<'_>) -> Vec<u32> {
     worlds.concat()
 }
 
-fn world_of(descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32], pair: &Pair) -> u32 {
+/// Returns the number of worlds for two objects of all worlds.
+pub fn world_of(count: u32, worlds: &[u32], pair: &Pair) -> u32 {
     let of_objects = [pair.a, pair.b].map(|object| worlds[object as usize]);
     let own = of_objects.into_iter().find(|&world| world != ALL_WORLDS);
-    own.unwrap_or(descriptor.worlds)
+    own.unwrap_or(count)
 }
 
 /// Panics unless sorted pairs come by world, then ascend, and offsets and incomplete worlds are exact.
@@ -197,7 +198,7 @@ pub fn check_worlds(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, re
     let of_pairs = result
         .pairs
         .iter()
-        .map(|pair| (world_of(descriptor, &worlds, pair), *pair));
+        .map(|pair| (world_of(descriptor.worlds, &worlds, pair), *pair));
     let of_pairs: Vec<_> = of_pairs.collect();
     assert!(
         of_pairs.is_sorted_by(|a, b| a < b),

@@ -155,16 +155,7 @@ impl Wild {
 
     /// Static objects are the first `statics` objects. Each scene needs its own `generation`.
     pub fn scene(&self, generation: u64) -> Scene<'_> {
-        let (statics, objects) = self.objects.split_at(self.statics);
-        let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
         Scene {
-            objects: Source::Host(objects),
-            worlds: Source::Host(worlds),
-            statics: Statics {
-                objects: Source::Host(statics),
-                worlds: Source::Host(static_worlds),
-                generation,
-            },
             excluded_pairs: Source::Host(&self.excluded),
             query: QueryInput {
                 rays: if self.is_swept {
@@ -176,8 +167,23 @@ impl Wild {
                 query_mode: self.mode,
                 ..QueryInput::default()
             },
-            ..Scene::default()
+            ..scene_of(&self.objects, &self.worlds, self.statics, generation)
         }
+    }
+}
+
+/// Returns a scene. The first `statics` objects are static.
+pub fn scene_of<'a>(objects: &'a [Aabb], worlds: &'a [u32], statics: usize, generation: u64) -> Scene<'a> {
+    let (static_worlds, worlds) = worlds.split_at(statics.min(worlds.len()));
+    Scene {
+        objects: Source::Host(&objects[statics..]),
+        worlds: Source::Host(worlds),
+        statics: Statics {
+            objects: Source::Host(&objects[..statics]),
+            worlds: Source::Host(static_worlds),
+            generation,
+        },
+        ..Scene::default()
     }
 }
 

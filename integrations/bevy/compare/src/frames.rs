@@ -46,7 +46,8 @@ struct Times {
 /// Prints times of whole frames and broad phases. Apps take turns, frame by frame.
 pub fn compare(frames: usize) {
     println!(
-        "| state | bodies | moved | contacts | broad phase: Avian | ours | trees | frame: Avian | ours | no tree optimization |"
+        "| state | bodies | moved | contacts | broad phase: Avian | ours | trees | frame: Avian | ours \
+         | no tree optimization |"
     );
     println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|");
     for state in STATES {

@@ -32,8 +32,8 @@ class StepResult:
     removed.
     """
     world_offsets: npt.NDArray[np.int64] | None = None
-    """Shape (w + 1,): the pairs of world ``w`` are at ``world_offsets[w]:world_offsets[w + 1]``, if the step had worlds.
-    None with ``sort=False``.
+    """Shape (w + 1,): world ``w`` has the pairs ``world_offsets[w]:world_offsets[w + 1]``, if the step had worlds. None
+    with ``sort=False``.
     """
 
     def __len__(self) -> int:
